@@ -1,0 +1,113 @@
+package coupon
+
+// Code is the answer to a request, stored with the inbox row and shown by the
+// timeline.
+type Code string
+
+// Refusals. Precedence lists them in the order in which they are tried.
+const (
+	UnknownCoupon       Code = "UNKNOWN_COUPON"
+	IdempotencyMismatch Code = "IDEMPOTENCY_MISMATCH"
+	Duplicate           Code = "DUPLICATE"
+	TokenMismatch       Code = "TOKEN_MISMATCH"
+	Voided              Code = "VOIDED"
+	AlreadyRefunded     Code = "REFUNDED"
+	ExpiredState        Code = "EXPIRED"
+	AlreadyLocked       Code = "ALREADY_LOCKED"
+	AlreadyUsed         Code = "ALREADY_USED"
+	NotOwner            Code = "NOT_OWNER"
+	TemplateOffline     Code = "TEMPLATE_OFFLINE"
+	NotStarted          Code = "NOT_STARTED"
+	UseLimitReached     Code = "USE_LIMIT_REACHED"
+	BudgetExhausted     Code = "BUDGET_EXHAUSTED"
+	// NotTaken marks a coupon that was free but left alone, because another
+	// coupon of the same order was refused and the order stacks ALL or nothing.
+	NotTaken Code = "STACKING_ALL"
+)
+
+// Answers to facts and timers.
+const (
+	OK                 Code = "OK"
+	Redeemed           Code = "REDEEMED"
+	Released           Code = "RELEASED"
+	InReview           Code = "REVIEW"
+	Noop               Code = "NOOP"
+	NoopPaid           Code = "NOOP_PAID"
+	NoopStale          Code = "NOOP_STALE"
+	NoopNotDue         Code = "NOOP_NOT_DUE"
+	RedeemedFromFact   Code = "REDEEMED_FROM_FACT"
+	Parked             Code = "PARKED"
+	Tombstone          Code = "TOMBSTONE"
+	WaitSiblings       Code = "WAIT_SIBLINGS"
+	OrderAlreadyClosed Code = "ORDER_ALREADY_CLOSED"
+	AlreadyPaid        Code = "ALREADY_PAID"
+	NotApplicable      Code = "NOT_APPLICABLE"
+	DuplicateEvent     Code = "DUPLICATE_EVENT"
+	DuplicatePayment   Code = "DUPLICATE_PAYMENT"
+	DuplicateRefund    Code = "DUPLICATE_REFUND"
+	// StaleRevision: a newer revision of the order is already known.
+	StaleRevision Code = "STALE_REVISION"
+)
+
+// Answers to import and to the validity sweep.
+const (
+	Created Code = "CREATED"
+	Skipped Code = "SKIPPED"
+	Lapsed  Code = "EXPIRED"
+)
+
+// Reasons for a dead letter: the message can never be applied as it is.
+const (
+	// IDReuse: the same message id came with another body.
+	IDReuse Code = "ID_REUSE"
+	// TimeOutOfRange: the fact claims to have happened too far in the future.
+	TimeOutOfRange Code = "TIME_OUT_OF_RANGE"
+	// UnknownTemplate: an issue names a template nobody defined.
+	UnknownTemplate Code = "UNKNOWN_TEMPLATE"
+	// TooManyFacts: an order has more facts than any order may have.
+	TooManyFacts Code = "TOO_MANY_FACTS"
+	// BuyerMismatch: an order supersedes, or joins, an order of another buyer.
+	BuyerMismatch Code = "BUYER_MISMATCH"
+	// CurrencyMismatch: the facts of one order disagree about the currency.
+	CurrencyMismatch Code = "CURRENCY_MISMATCH"
+)
+
+// Rejected wraps the refusal of an order, such as "REJECTED:ALREADY_LOCKED".
+func Rejected(code Code) Code { return "REJECTED:" + code }
+
+// Precedence is the order in which the refusals of a lock are tried; the first
+// that holds is the answer. Documentation and tests use this same list.
+func Precedence() []Code {
+	return []Code{
+		UnknownCoupon, IdempotencyMismatch, Duplicate, TokenMismatch, Voided, AlreadyRefunded,
+		ExpiredState, AlreadyLocked, AlreadyUsed, NotOwner, TemplateOffline, NotStarted,
+		ExpiredState, UseLimitReached, BudgetExhausted,
+	}
+}
+
+// Status says what the caller does with a message once it has its answer.
+type Status string
+
+const (
+	// Applied: facts or coupons changed; final.
+	Applied Status = "APPLIED"
+	// Unchanged: final, and nothing changed (stale, no-op, already so).
+	Unchanged Status = "UNCHANGED"
+	// Refused: final, nothing changed on a coupon, an event says why.
+	Refused Status = "REFUSED"
+	// Repeated: the message had been processed before; Outcome holds that answer.
+	Repeated Status = "REPEATED"
+	// Dead: the message can never be applied; it belongs to the dead letters.
+	Dead Status = "DEAD"
+)
+
+// Outcome is the answer to one request.
+type Outcome struct {
+	Status Status
+	// Code is the answer; for Repeated it is DUPLICATE_EVENT.
+	Code Code
+	// First is the answer given the first time, when Status is Repeated.
+	First Code
+	// Detail explains a Dead outcome to a person; it never holds a secret.
+	Detail string
+}

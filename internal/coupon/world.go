@@ -1,0 +1,190 @@
+package coupon
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"couponlease/internal/policy"
+)
+
+// Stacking says whether the coupons of one order are obtained together.
+type Stacking string
+
+const (
+	StackAll     Stacking = "ALL"
+	StackPartial Stacking = "PARTIAL"
+)
+
+// Rules are the settings that decisions depend on.
+type Rules struct {
+	// OrderLease is how long an order holds its coupons by default.
+	OrderLease time.Duration
+	Stacking   Stacking
+	// FutureTolerance is how far ahead of the database clock a fact may claim
+	// to have happened.
+	FutureTolerance time.Duration
+}
+
+// DefaultRules are the rules of the acceptance cases.
+func DefaultRules() Rules {
+	return Rules{OrderLease: 15 * time.Minute, Stacking: StackAll, FutureTolerance: 24 * time.Hour}
+}
+
+// Token is a fresh lease token: the secret goes to the asker once, the hash
+// stays.
+type Token struct {
+	Secret string
+	Hash   TokenHash
+}
+
+// Source supplies what a pure core must not make itself.
+type Source struct {
+	// ID gives a fresh UUIDv7.
+	ID func() string
+	// Token gives a fresh, unguessable token; its arguments name the lease for
+	// sources that must be repeatable.
+	Token func(order, coupon string, generation int64) Token
+}
+
+// usesKey names a counter of uses per person.
+type usesKey struct{ template, person string }
+
+// World holds the rows that a transaction has locked and read, and collects
+// what has to be written. A World serves one transaction and one goroutine.
+type World struct {
+	// Now is the database's time of the transaction.
+	Now    time.Time
+	Rules  Rules
+	Source Source
+
+	receipts  map[string]*Receipt
+	orders    map[string]*Order
+	coupons   map[string]*Coupon
+	templates map[string]*Template
+	policies  map[int64]policy.Policy
+	uses      map[usesKey]*Uses
+
+	bases          map[string]int64
+	dirtyCoupons   map[string]bool
+	dirtyOrders    map[string]bool
+	dirtyTemplates map[string]bool
+	dirtyUses      map[usesKey]bool
+	newPolicies    []policy.Policy
+	changes        Changes
+
+	request *Request
+}
+
+// NewWorld starts an empty world at the transaction's time.
+func NewWorld(now time.Time, rules Rules, source Source) *World {
+	return &World{
+		Now: now.UTC(), Rules: rules, Source: source,
+		receipts:       map[string]*Receipt{},
+		orders:         map[string]*Order{},
+		coupons:        map[string]*Coupon{},
+		templates:      map[string]*Template{},
+		policies:       map[int64]policy.Policy{},
+		uses:           map[usesKey]*Uses{},
+		bases:          map[string]int64{},
+		dirtyCoupons:   map[string]bool{},
+		dirtyOrders:    map[string]bool{},
+		dirtyTemplates: map[string]bool{},
+		dirtyUses:      map[usesKey]bool{},
+	}
+}
+
+// AddReceipt, AddOrder, AddCoupon, AddTemplate, AddPolicy and AddUses hand over
+// rows that were read under lock. The world owns them from then on.
+func (w *World) AddReceipt(r *Receipt) { w.receipts[r.ID] = r }
+func (w *World) AddOrder(o *Order)     { w.orders[o.ID] = o }
+func (w *World) AddCoupon(c *Coupon) {
+	w.coupons[c.ID] = c
+	w.bases[c.ID] = c.Version
+}
+func (w *World) AddTemplate(t *Template)      { w.templates[t.ID] = t }
+func (w *World) AddPolicy(p policy.Policy)    { w.policies[p.Version] = p }
+func (w *World) AddUses(u *Uses)              { w.uses[usesKey{u.Template, u.Person}] = u }
+func (w *World) Coupon(id string) *Coupon     { return w.coupons[id] }
+func (w *World) OrderRow(id string) *Order    { return w.orders[id] }
+func (w *World) Changes() *Changes            { return &w.changes }
+func (w *World) Receipt(id string) *Receipt   { return w.receipts[id] }
+func (w *World) NewPolicies() []policy.Policy { return w.newPolicies }
+
+// MissingOrders lists, sorted, the linked orders that have not been read yet;
+// the store locks those too, from the start, because all orders are locked in
+// one ascending pass.
+func (w *World) MissingOrders() []string {
+	missing := map[string]bool{}
+	for _, order := range w.orders {
+		for _, id := range order.Links() {
+			if w.orders[id] == nil {
+				missing[id] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(missing))
+}
+
+// NamedCoupons lists, sorted, the coupons that the orders read so far have
+// named.
+func (w *World) NamedCoupons() []string {
+	named := map[string]bool{}
+	for _, order := range w.orders {
+		for i := range order.Named {
+			named[order.Named[i].Coupon] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(named))
+}
+
+// Seal fills the row part of the changes from the rows that were touched,
+// sorted by key: one final row per coupon, however often it changed.
+func (w *World) Seal() *Changes {
+	for _, id := range slices.Sorted(maps.Keys(w.dirtyCoupons)) {
+		w.changes.Coupons = append(w.changes.Coupons, CouponChange{Base: w.bases[id], Row: w.coupons[id]})
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.dirtyOrders)) {
+		w.changes.Orders = append(w.changes.Orders, w.orders[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.dirtyTemplates)) {
+		w.changes.Templates = append(w.changes.Templates, w.templates[id])
+	}
+	keys := slices.SortedFunc(maps.Keys(w.dirtyUses), func(a, b usesKey) int {
+		return cmp.Or(cmp.Compare(a.template, b.template), cmp.Compare(a.person, b.person))
+	})
+	for _, key := range keys {
+		w.changes.Uses = append(w.changes.Uses, w.uses[key])
+	}
+	return &w.changes
+}
+
+// order returns the row of an order, empty if nothing is known yet.
+func (w *World) order(id string) *Order {
+	if o := w.orders[id]; o != nil {
+		return o
+	}
+	o := &Order{ID: id}
+	w.orders[id] = o
+	return o
+}
+
+func (w *World) touchOrder(o *Order) { w.dirtyOrders[o.ID] = true }
+
+func (w *World) usesOf(template, person string) *Uses {
+	key := usesKey{template, person}
+	if u := w.uses[key]; u != nil {
+		return u
+	}
+	u := &Uses{Template: template, Person: person}
+	w.uses[key] = u
+	return u
+}
+
+func (w *World) policyOf(version int64) policy.Policy {
+	if p, ok := w.policies[version]; ok {
+		return p
+	}
+	return policy.Default()
+}
