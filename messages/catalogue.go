@@ -61,15 +61,15 @@ type Kind string
 
 // The kinds of messages.
 const (
-	Fact    Kind = "fact"    // in: something happened upstream
-	Command Kind = "command" // in: one change is asked for
-	Timer   Kind = "timer"   // out and in again: leases are due
-	Event   Kind = "event"   // out: something happened to a coupon
-	Reply   Kind = "reply"   // out: the answer to a command
+	KindFact    Kind = "fact"    // in: something happened upstream
+	KindCommand Kind = "command" // in: one change is asked for
+	KindTimer   Kind = "timer"   // out and in again: leases are due
+	KindEvent   Kind = "event"   // out: something happened to a coupon
+	KindReply   Kind = "reply"   // out: the answer to a command
 )
 
 // Incoming reports whether this side consumes messages of the kind.
-func (k Kind) Incoming() bool { return k == Fact || k == Command || k == Timer }
+func (k Kind) Incoming() bool { return k == KindFact || k == KindCommand || k == KindTimer }
 
 // Contract is one message type.
 type Contract struct {
@@ -87,42 +87,42 @@ type Contract struct {
 }
 
 var contracts = [...]Contract{
-	{TypeOrderPlaced, "OrderPlaced", Fact, ExchangeCommerce, "coupon-order-placed"},
-	{TypePaymentSucceeded, "PaymentSucceeded", Fact, ExchangeCommerce, "coupon-payment-succeeded"},
-	{TypeOrderClosed, "OrderClosed", Fact, ExchangeCommerce, "coupon-order-closed"},
-	{TypeRefundApproved, "RefundApproved", Fact, ExchangeCommerce, "coupon-refund-approved"},
+	{TypeOrderPlaced, "OrderPlaced", KindFact, ExchangeCommerce, "coupon-order-placed"},
+	{TypePaymentSucceeded, "PaymentSucceeded", KindFact, ExchangeCommerce, "coupon-payment-succeeded"},
+	{TypeOrderClosed, "OrderClosed", KindFact, ExchangeCommerce, "coupon-order-closed"},
+	{TypeRefundApproved, "RefundApproved", KindFact, ExchangeCommerce, "coupon-refund-approved"},
 
-	{TypeLeaseExpired, "LeaseExpired", Timer, "", "coupon-lease-expired"},
+	{TypeLeaseExpired, "LeaseExpired", KindTimer, "", "coupon-lease-expired"},
 
-	{TypeLockCoupon, "LockCoupon", Command, ExchangeCommands, "coupon-commands"},
-	{TypeRenewLease, "RenewLease", Command, ExchangeCommands, "coupon-commands"},
-	{TypeReleaseLease, "ReleaseLease", Command, ExchangeCommands, "coupon-commands"},
-	{TypeRedeemCoupon, "RedeemCoupon", Command, ExchangeCommands, "coupon-commands"},
-	{TypeReturnCoupon, "ReturnCoupon", Command, ExchangeCommands, "coupon-commands"},
-	{TypeVoidCoupon, "VoidCoupon", Command, ExchangeCommands, "coupon-commands"},
-	{TypeReverseChange, "ReverseChange", Command, ExchangeCommands, "coupon-commands"},
-	{TypeClaimCoupon, "ClaimCoupon", Command, ExchangeCommands, "coupon-claims"},
-	{TypeIssueCoupons, "IssueCoupons", Command, ExchangeCommands, "coupon-claims"},
+	{TypeLockCoupon, "LockCoupon", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeRenewLease, "RenewLease", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeReleaseLease, "ReleaseLease", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeRedeemCoupon, "RedeemCoupon", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeReturnCoupon, "ReturnCoupon", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeVoidCoupon, "VoidCoupon", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeReverseChange, "ReverseChange", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeClaimCoupon, "ClaimCoupon", KindCommand, ExchangeCommands, "coupon-claims"},
+	{TypeIssueCoupons, "IssueCoupons", KindCommand, ExchangeCommands, "coupon-claims"},
 
-	{TypeCouponLocked, "CouponLocked", Event, ExchangeEvents, ""},
-	{TypeCouponLockRejected, "CouponLockRejected", Event, ExchangeEvents, ""},
-	{TypeCouponLeaseRenewed, "CouponLeaseRenewed", Event, ExchangeEvents, ""},
-	{TypeCouponRedeemed, "CouponRedeemed", Event, ExchangeEvents, ""},
-	{TypeCouponReleased, "CouponReleased", Event, ExchangeEvents, ""},
-	{TypeCouponExpired, "CouponExpired", Event, ExchangeEvents, ""},
-	{TypeCouponReturned, "CouponReturned", Event, ExchangeEvents, ""},
-	{TypeCouponRetired, "CouponRetired", Event, ExchangeEvents, ""},
-	{TypeCouponReturnDeclined, "CouponReturnDeclined", Event, ExchangeEvents, ""},
-	{TypeRefundCouponDecided, "RefundCouponDecided", Event, ExchangeEvents, ""},
-	{TypeCouponVoided, "CouponVoided", Event, ExchangeEvents, ""},
-	{TypeRedemptionReversed, "RedemptionReversed", Event, ExchangeEvents, ""},
-	{TypeCouponIssued, "CouponIssued", Event, ExchangeEvents, ""},
-	{TypeCouponClaimRejected, "CouponClaimRejected", Event, ExchangeEvents, ""},
-	{TypeCouponConflictDetected, "CouponConflictDetected", Event, ExchangeEvents, ""},
-	{TypeReviewOpened, "ReviewOpened", Event, ExchangeEvents, ""},
-	{TypeReviewResolved, "ReviewResolved", Event, ExchangeEvents, ""},
+	{TypeCouponLocked, "CouponLocked", KindEvent, ExchangeEvents, ""},
+	{TypeCouponLockRejected, "CouponLockRejected", KindEvent, ExchangeEvents, ""},
+	{TypeCouponLeaseRenewed, "CouponLeaseRenewed", KindEvent, ExchangeEvents, ""},
+	{TypeCouponRedeemed, "CouponRedeemed", KindEvent, ExchangeEvents, ""},
+	{TypeCouponReleased, "CouponReleased", KindEvent, ExchangeEvents, ""},
+	{TypeCouponExpired, "CouponExpired", KindEvent, ExchangeEvents, ""},
+	{TypeCouponReturned, "CouponReturned", KindEvent, ExchangeEvents, ""},
+	{TypeCouponRetired, "CouponRetired", KindEvent, ExchangeEvents, ""},
+	{TypeCouponReturnDeclined, "CouponReturnDeclined", KindEvent, ExchangeEvents, ""},
+	{TypeRefundCouponDecided, "RefundCouponDecided", KindEvent, ExchangeEvents, ""},
+	{TypeCouponVoided, "CouponVoided", KindEvent, ExchangeEvents, ""},
+	{TypeRedemptionReversed, "RedemptionReversed", KindEvent, ExchangeEvents, ""},
+	{TypeCouponIssued, "CouponIssued", KindEvent, ExchangeEvents, ""},
+	{TypeCouponClaimRejected, "CouponClaimRejected", KindEvent, ExchangeEvents, ""},
+	{TypeCouponConflictDetected, "CouponConflictDetected", KindEvent, ExchangeEvents, ""},
+	{TypeReviewOpened, "ReviewOpened", KindEvent, ExchangeEvents, ""},
+	{TypeReviewResolved, "ReviewResolved", KindEvent, ExchangeEvents, ""},
 
-	{TypeCommandReply, "CommandReply", Reply, "", ""},
+	{TypeCommandReply, "CommandReply", KindReply, "", ""},
 }
 
 // Contracts lists every message type, in the order of the documentation.

@@ -107,3 +107,5 @@ func (l LeaseExpired) stamp() (string, time.Time) {
 	}
 	return "", l.Leases[0].Deadline
 }
+
+func (h CommandHead) stamp() (string, time.Time) { return "", h.OccurredAt }

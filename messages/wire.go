@@ -76,7 +76,7 @@ func Parse(d Delivery) (Envelope, error) { return parse(d, Kind.Incoming) }
 // ParseOutgoing reads the envelope of an event, a reply or the timer, for those
 // who listen to them. The error is always a *Malformed.
 func ParseOutgoing(d Delivery) (Envelope, error) {
-	return parse(d, func(k Kind) bool { return k == Event || k == Reply || k == Timer })
+	return parse(d, func(k Kind) bool { return k == KindEvent || k == KindReply || k == KindTimer })
 }
 
 func parse(d Delivery, wanted func(Kind) bool) (Envelope, error) {

@@ -1,0 +1,158 @@
+package messages
+
+import "time"
+
+// MaxIssue is how many coupons one IssueCoupons may name.
+const MaxIssue = 500
+
+// MinToken is the shortest lease token a caller may choose: 32 characters of
+// base64 or hexadecimal hold 128 random bits and more.
+const MinToken = 32
+
+// CommandHead is what every command carries.
+type CommandHead struct {
+	// IdempotencyKey makes repeating a command safe: the same key with the same
+	// content gets the first answer again.
+	IdempotencyKey string `json:"idempotencyKey" jsonschema:"minLength=1,maxLength=200"`
+	// OccurredAt is when the command was given; if absent, the message's time.
+	OccurredAt time.Time `json:"occurredAt,omitzero" jsonschema:"nullable"`
+}
+
+func (r *reader) head(at int32, e Envelope) CommandHead {
+	return CommandHead{IdempotencyKey: r.text(at, "idempotencyKey"), OccurredAt: r.occurred(at, e)}
+}
+
+// token is a required lease token.
+func (r *reader) token(at int32) Token { return Token(r.text(at, "leaseToken")) }
+
+// LockCoupon asks to lease a coupon to an order that is not placed yet.
+type LockCoupon struct {
+	CommandHead
+	// Code is compared without letter case and outer white space.
+	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
+	// OrderID names the order, quote or receipt that is to hold the lease.
+	OrderID string `json:"orderId" jsonschema:"minLength=1,maxLength=200"`
+	// CustomerID names the buyer; absent if nobody is known.
+	CustomerID string `json:"customerId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
+	// Purpose is QUOTE, ORDER or TILL.
+	Purpose string `json:"purpose" jsonschema:"enum=QUOTE,enum=ORDER,enum=TILL"`
+	// LeaseToken is a secret that the caller draws at random and keeps. It is
+	// what renews, releases and redeems the lease; only its hash is stored.
+	LeaseToken Token `json:"leaseToken" jsonschema:"minLength=32,maxLength=200"`
+	// Lease is a number of seconds, null for no end, or absent for the default.
+	Lease LeaseTerm `json:"leaseSeconds,omitzero"`
+}
+
+// DecodeLockCoupon reads the data. The error is a *Malformed.
+func DecodeLockCoupon(e Envelope) (LockCoupon, error) {
+	r, at := e.open(TypeLockCoupon)
+	c := LockCoupon{
+		CommandHead: r.head(at, e),
+		Code:        r.text(at, "code"),
+		OrderID:     r.text(at, "orderId"),
+		CustomerID:  r.optionalText(at, "customerId"),
+		Purpose:     r.oneOf(at, "purpose", "QUOTE", "ORDER", "TILL"),
+		LeaseToken:  r.token(at),
+		Lease:       r.leaseTerm(at, "leaseSeconds"),
+	}
+	if r.fault == nil && len([]rune(string(c.LeaseToken))) < MinToken {
+		r.refuse(FieldInvalid, r.find(at, "leaseToken"), "must have at least 32 characters")
+	}
+	return c, r.err()
+}
+
+// RenewLease asks for a later deadline of a lease.
+type RenewLease struct {
+	CommandHead
+	// Code names the leased coupon.
+	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
+	// LeaseToken proves who owns the lease.
+	LeaseToken Token `json:"leaseToken" jsonschema:"minLength=1,maxLength=200"`
+	// Lease counts from now: a number of seconds, null for no end, or absent for
+	// the default.
+	Lease LeaseTerm `json:"leaseSeconds,omitzero"`
+}
+
+// DecodeRenewLease reads the data. The error is a *Malformed.
+func DecodeRenewLease(e Envelope) (RenewLease, error) {
+	r, at := e.open(TypeRenewLease)
+	c := RenewLease{
+		CommandHead: r.head(at, e),
+		Code:        r.text(at, "code"),
+		LeaseToken:  r.token(at),
+		Lease:       r.leaseTerm(at, "leaseSeconds"),
+	}
+	return c, r.err()
+}
+
+// ReleaseLease asks to give a leased coupon back.
+type ReleaseLease struct {
+	CommandHead
+	// Code names the leased coupon.
+	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
+	// LeaseToken proves who owns the lease.
+	LeaseToken Token `json:"leaseToken" jsonschema:"minLength=1,maxLength=200"`
+	// Reason says why.
+	Reason string `json:"reason,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
+}
+
+// DecodeReleaseLease reads the data. The error is a *Malformed.
+func DecodeReleaseLease(e Envelope) (ReleaseLease, error) {
+	r, at := e.open(TypeReleaseLease)
+	c := ReleaseLease{
+		CommandHead: r.head(at, e),
+		Code:        r.text(at, "code"),
+		LeaseToken:  r.token(at),
+		Reason:      r.optionalText(at, "reason"),
+	}
+	return c, r.err()
+}
+
+// RedeemCoupon asks to use a leased coupon up, as a till does.
+type RedeemCoupon struct {
+	CommandHead
+	// Code names the leased coupon.
+	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
+	// OrderID names the order that holds the lease.
+	OrderID string `json:"orderId" jsonschema:"minLength=1,maxLength=200"`
+	// LeaseToken proves who owns the lease.
+	LeaseToken Token `json:"leaseToken" jsonschema:"minLength=1,maxLength=200"`
+	// PaymentID names the payment; absent when nothing was payable.
+	PaymentID string `json:"paymentId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
+}
+
+// DecodeRedeemCoupon reads the data. The error is a *Malformed.
+func DecodeRedeemCoupon(e Envelope) (RedeemCoupon, error) {
+	r, at := e.open(TypeRedeemCoupon)
+	c := RedeemCoupon{
+		CommandHead: r.head(at, e),
+		Code:        r.text(at, "code"),
+		OrderID:     r.text(at, "orderId"),
+		LeaseToken:  r.token(at),
+		PaymentID:   r.optionalText(at, "paymentId"),
+	}
+	return c, r.err()
+}
+
+// ClaimCoupon asks for a coupon out of a campaign.
+type ClaimCoupon struct {
+	CommandHead
+	// TemplateID names the campaign.
+	TemplateID string `json:"templateId" jsonschema:"minLength=1,maxLength=200"`
+	// BatchID names a batch of the campaign.
+	BatchID string `json:"batchId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
+	// CustomerID names who asks; a campaign with limits refuses who is unknown.
+	CustomerID string `json:"customerId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
+}
+
+// DecodeClaimCoupon reads the data. The error is a *Malformed.
+func DecodeClaimCoupon(e Envelope) (ClaimCoupon, error) {
+	r, at := e.open(TypeClaimCoupon)
+	c := ClaimCoupon{
+		CommandHead: r.head(at, e),
+		TemplateID:  r.text(at, "templateId"),
+		BatchID:     r.optionalText(at, "batchId"),
+		CustomerID:  r.optionalText(at, "customerId"),
+	}
+	return c, r.err()
+}
