@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Where this checkout's stack lives: data directory and ports. Sourced by stack.sh.
+# Where a stack lives: data directory and ports. Sourced by stack.sh.
 
 # The stack's ports, in the order in which a block of them is laid out.
 PORT_NAMES=(POSTGRES AMQP MANAGEMENT REDIS EPMD DIST PROMETHEUS)
 
-checkout_hash() { printf '%s' "$ROOT" | cksum | cut -d' ' -f1; }
+stack_hash() { printf '%s' "$STATE" | cksum | cut -d' ' -f1; }
 
 # choose_data_dir: .dev/data, unless the unprivileged user that has to run PostgreSQL for root cannot get there
 # (a checkout under /root or in a private temporary directory). Then below /var/tmp, with a pointer in .dev/.
@@ -20,7 +20,7 @@ choose_data_dir() {
 prepare_data_dir() {
   find_postgres_user
   if [[ $EUID == 0 && ! -f $STATE/data-dir ]] && ! "${AS_POSTGRES[@]}" test -x "$STATE" 2>/dev/null; then
-    DATA=/var/tmp/couponlease-$(checkout_hash)
+    DATA=/var/tmp/couponlease-$(stack_hash)
     printf '%s\n' "$DATA" >"$STATE/data-dir"
   fi
   mkdir -p -m 0755 "$DATA"
@@ -48,13 +48,13 @@ anything_running() {
 }
 
 # choose_ports sets PORT_<NAME>: what the environment fixes, else what is recorded, else the first free block,
-# starting at a place that depends on the checkout's path, so that two checkouts do not meet.
+# starting at a place that depends on the state directory's path, so that two stacks do not meet.
 choose_ports() {
   local base i name fixed
   if [[ -f $STATE/ports ]] && { anything_running || block_free "$(<"$STATE/ports")"; }; then
     base=$(<"$STATE/ports")
   else
-    base=$((20000 + $(checkout_hash) % 1000 * 10))
+    base=$((20000 + $(stack_hash) % 1000 * 10))
     for ((i = 0; i < 1000; i++)); do
       ! block_free "$base" || break
       base=$((20000 + (base - 20000 + 10) % 10000))

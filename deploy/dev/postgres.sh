@@ -31,6 +31,7 @@ postgres_start() {
   bin=$(postgres_bin)
   find_postgres_user
   [[ -d $dir ]] || postgres_init "$bin" "$dir"
+  postgres_clear_stale_lock "$dir"
   # Copied, because the server's user may not be able to read the checkout.
   cp "$HERE/postgresql.conf" "$dir/couponlease.conf"
   chmod 0644 "$dir/couponlease.conf"
@@ -57,6 +58,25 @@ postgres_init() {
     printf "include 'couponlease.conf'\n" >>"$new/postgresql.conf"
   } >>"$STATE/log/postgres.log" 2>&1 </dev/null || die_with_log postgres
   mv "$new" "$dir"
+}
+
+# postgres_clear_stale_lock DIR: a killed server leaves its lock file, and the next one takes it for a sign of life as
+# long as nobody has collected the dead process; in a container without a proper init nobody ever does.
+postgres_clear_stale_lock() {
+  local dir=$1 pid
+  [[ -f $dir/postmaster.pid ]] || return 0
+  pid=$(head -n 1 "$dir/postmaster.pid")
+  [[ -d /proc/$pid && -z $(start_time "$pid") ]] || return 0
+  POSTGRES_DIR=$dir wait_until 30 postgres_unused || die "PostgreSQL is dead, but its children still use $dir"
+  rm -f "$dir/postmaster.pid"
+}
+
+# postgres_unused: no process works in the data directory, as each of the server's does.
+postgres_unused() {
+  local cwd
+  for cwd in /proc/[0-9]*/cwd; do
+    [[ $(readlink "$cwd" 2>/dev/null) != "$POSTGRES_DIR" ]] || return 1
+  done
 }
 
 postgres_ready() {

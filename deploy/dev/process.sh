@@ -2,7 +2,7 @@
 # Processes: started in a session of their own, remembered as "pid start-time" so that a recycled pid is never
 # mistaken for ours, stopped by signal, waited for by condition. Sourced by stack.sh.
 
-# start_time PID: the kernel's start time of a process (field 22 of its stat line), empty when it is gone.
+# start_time PID: the kernel's start time of a process (field 22 of its stat line), empty when it is gone or a zombie.
 start_time() {
   local stat fields
   [[ -r /proc/$1/stat ]] || return 0

@@ -5,7 +5,7 @@ set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 HERE=$ROOT/deploy/dev
-STATE=$ROOT/.dev
+STATE=${COUPONLEASE_DEV_STATE:-$ROOT/.dev}
 SERVICES=(postgres rabbitmq redis)
 
 # Debian keeps server programs out of an ordinary user's PATH.
@@ -53,6 +53,7 @@ Ports are picked per checkout and kept in .dev/ports. To fix them:
   COUPONLEASE_DEV_POSTGRES_PORT, COUPONLEASE_DEV_AMQP_PORT, COUPONLEASE_DEV_MANAGEMENT_PORT,
   COUPONLEASE_DEV_REDIS_PORT, COUPONLEASE_DEV_EPMD_PORT, COUPONLEASE_DEV_DIST_PORT,
   COUPONLEASE_DEV_PROMETHEUS_PORT
+COUPONLEASE_DEV_STATE names another state directory than .dev/: a second stack beside the first.
 With COUPONLEASE_DEV_EPHEMERAL=1, `run` also deletes the data when it stops the stack.
 USAGE
 }
@@ -131,18 +132,22 @@ die_with_log() {
   die "$1 is not ready"
 }
 
-# bring_up: idempotent; called with the stack lock held.
+# bring_up SERVICE...: idempotent; called with the stack lock held.
 bring_up() {
+  if (($# > 0)); then
+    install_missing "$@"
+    prepare_data_dir
+    start_services "$@"
+  fi
+  write_env
+}
+
+bring_up_all() {
   local services
   check_environment
   prepare
   mapfile -t services < <(own_services)
-  if ((${#services[@]} > 0)); then
-    install_missing "${services[@]}"
-    prepare_data_dir
-    start_services "${services[@]}"
-  fi
-  write_env
+  bring_up "${services[@]}"
 }
 
 bring_down() {
@@ -171,7 +176,7 @@ locked() {
 }
 
 cmd_up() {
-  bring_up
+  bring_up_all
   touch "$STATE/keep"
   say "up; stop it with: make down"
 }
@@ -217,7 +222,7 @@ cmd_run() {
   trap 'locked stop_unless_used' EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
-  locked bring_up
+  locked bring_up_all
   # shellcheck disable=SC1091
   source "$STATE/env"
   # In the background, so that a signal reaches the trap at once and not after the command.
@@ -244,12 +249,12 @@ cmd_service() {
   prepare
   is_external "$service" && die "$service is named by the environment and not ours to $action"
   case $action in
-    start) start_services "$service" ;;
+    start) bring_up "$service" ;;
     stop) stop_process "$service" ;;
     kill) kill_process "$service" ;;
     restart)
       stop_process "$service"
-      start_services "$service"
+      bring_up "$service"
       ;;
   esac
 }
