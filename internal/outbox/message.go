@@ -1,0 +1,214 @@
+package outbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// RowVersion is the version of the row format that EncodeRow writes.
+const RowVersion = 1
+
+// Limits of one row. A transaction that needs more has to be split.
+const (
+	MaxRowMessages = 8192
+	MaxRowBytes    = 16 << 20
+)
+
+// ErrRowVersion says that a row was written by a newer program. Such a row is
+// parked until a program that can read it takes over.
+var ErrRowVersion = errors.New("unknown outbox row version")
+
+// Message is one message to publish, with everything the broker needs to know.
+type Message struct {
+	ID            string            `json:"id"`
+	Type          string            `json:"type,omitzero"`
+	Time          time.Time         `json:"time,omitzero"`
+	Exchange      string            `json:"exchange,omitzero"` // empty is the default exchange
+	Key           string            `json:"key,omitzero"`
+	ContentType   string            `json:"contentType,omitzero"`
+	CorrelationID string            `json:"correlationId,omitzero"`
+	Headers       map[string]string `json:"headers,omitempty"`
+	// Mandatory asks the broker to return the message when no queue takes it.
+	// Without it such a message is confirmed and gone.
+	Mandatory bool `json:"mandatory,omitzero"`
+	// NotBefore is the earliest time of delivery; zero is at once. The publisher
+	// turns it into a delay when it publishes.
+	NotBefore time.Time `json:"notBefore,omitzero"`
+	// DelayQueue is the queue a delayed message ends in.
+	DelayQueue string `json:"delayQueue,omitzero"`
+	// Body is sent byte for byte; nil is an empty body.
+	Body json.RawMessage `json:"body,omitempty"`
+}
+
+type row struct {
+	Version  int       `json:"v"`
+	Messages []Message `json:"messages"`
+}
+
+// EncodeRow renders the messages of one transaction, in order, as the payload of
+// one row: JSON a person can read. It refuses an empty list, a message without an
+// id, text that is not UTF-8, a body that is not JSON, and what is over the limits.
+func EncodeRow(messages []Message) ([]byte, error) {
+	if len(messages) == 0 || len(messages) > MaxRowMessages {
+		return nil, fmt.Errorf("encode outbox row: %d messages, want 1 to %d", len(messages), MaxRowMessages)
+	}
+	size := 64
+	for i := range messages {
+		size += 256 + len(messages[i].Body)
+	}
+	out := fmt.Appendf(make([]byte, 0, size), `{"v":%d,"messages":[`, RowVersion)
+	for i := range messages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = appendMessage(out, &messages[i]); err != nil {
+			return nil, fmt.Errorf("encode outbox message %d (%q): %w", i, messages[i].ID, err)
+		}
+	}
+	out = append(out, "]}"...)
+	if len(out) > MaxRowBytes {
+		return nil, fmt.Errorf("encode outbox row: %d bytes, want at most %d", len(out), MaxRowBytes)
+	}
+	return out, nil
+}
+
+// DecodeRow reads what EncodeRow wrote, also when something in between has
+// rearranged the JSON. Unknown fields are tolerated, unknown versions are
+// ErrRowVersion.
+func DecodeRow(payload []byte) ([]Message, error) {
+	if len(payload) > MaxRowBytes {
+		return nil, fmt.Errorf("decode outbox row: %d bytes, want at most %d", len(payload), MaxRowBytes)
+	}
+	var decoded row
+	if err := json.Unmarshal(payload, &decoded); err != nil {
+		return nil, fmt.Errorf("decode outbox row: %w", err)
+	}
+	if decoded.Version != RowVersion {
+		return nil, fmt.Errorf("decode outbox row: %w %d", ErrRowVersion, decoded.Version)
+	}
+	return decoded.Messages, nil
+}
+
+// appendMessage writes the same JSON as encoding/json would, only several times
+// faster: it runs inside the transaction that holds the coupon locks.
+func appendMessage(out []byte, m *Message) ([]byte, error) {
+	if m.ID == "" {
+		return nil, errors.New("no id")
+	}
+	w := writer{out: append(out, '{')}
+	w.text("id", m.ID)
+	w.text("type", m.Type)
+	w.time("time", m.Time)
+	w.text("exchange", m.Exchange)
+	w.text("key", m.Key)
+	w.text("contentType", m.ContentType)
+	w.text("correlationId", m.CorrelationID)
+	w.headers(m.Headers)
+	if m.Mandatory {
+		w.name("mandatory")
+		w.out = append(w.out, "true"...)
+	}
+	w.time("notBefore", m.NotBefore)
+	w.text("delayQueue", m.DelayQueue)
+	w.body(m.Body)
+	return append(w.out, '}'), w.err
+}
+
+// writer appends JSON fields and keeps the first error.
+type writer struct {
+	out []byte
+	err error
+}
+
+func (w *writer) name(name string) {
+	if w.out[len(w.out)-1] != '{' {
+		w.out = append(w.out, ',')
+	}
+	w.quote(name)
+	w.out = append(w.out, ':')
+}
+
+func (w *writer) text(name, value string) {
+	if value == "" {
+		return
+	}
+	w.name(name)
+	w.quote(value)
+}
+
+func (w *writer) time(name string, value time.Time) {
+	if value.IsZero() {
+		return
+	}
+	w.name(name)
+	w.out = append(w.out, '"')
+	out, err := value.UTC().AppendText(w.out)
+	if err != nil {
+		w.fail(fmt.Errorf("%s: %w", name, err))
+		return
+	}
+	w.out = append(out, '"')
+}
+
+func (w *writer) headers(headers map[string]string) {
+	if len(headers) == 0 {
+		return
+	}
+	w.name("headers")
+	w.out = append(w.out, '{')
+	for _, key := range slices.Sorted(maps.Keys(headers)) {
+		w.name(key)
+		w.quote(headers[key])
+	}
+	w.out = append(w.out, '}')
+}
+
+func (w *writer) body(body json.RawMessage) {
+	if len(body) == 0 {
+		return
+	}
+	if !json.Valid(body) {
+		w.fail(errors.New("body is not JSON"))
+		return
+	}
+	w.name("body")
+	w.out = append(w.out, body...)
+}
+
+func (w *writer) quote(s string) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			w.quoteSlow(s)
+			return
+		}
+	}
+	w.out = append(w.out, '"')
+	w.out = append(w.out, s...)
+	w.out = append(w.out, '"')
+}
+
+func (w *writer) quoteSlow(s string) {
+	if !utf8.ValidString(s) {
+		// Escaping would silently replace what is not text.
+		w.fail(fmt.Errorf("%q is not UTF-8", s))
+		return
+	}
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.out = append(w.out, quoted...)
+}
+
+func (w *writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
