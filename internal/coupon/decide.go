@@ -1,0 +1,151 @@
+package coupon
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Fields are what every fact has from its envelope.
+type Fields struct{ At time.Time }
+
+// Decide answers one request on the rows of the world and notes what has to be
+// written. It is the whole business in one pure call: no clock, no randomness
+// of its own, no I/O. A refusal is an answer, not an error.
+func Decide(w *World, r *Request) Outcome {
+	if r.ID != "" {
+		if seen := w.receipts[r.ID]; seen != nil {
+			if seen.Hash != r.Hash {
+				return Outcome{Status: Dead, Code: IDReuse,
+					Detail: "a message with the same id and another body was processed before"}
+			}
+			return Outcome{Status: Repeated, Code: DuplicateEvent, First: seen.Code}
+		}
+	}
+	if limit := w.Now.Add(w.Rules.FutureTolerance); r.At.After(limit) {
+		return Outcome{Status: Dead, Code: TimeOutOfRange,
+			Detail: fmt.Sprintf("occurred at %s, which is more than %s ahead of the database clock",
+				r.At.UTC().Format(time.RFC3339), w.Rules.FutureTolerance)}
+	}
+	w.request = r
+	outcome := w.dispatch(r)
+	if r.ID != "" && outcome.Status != Dead && outcome.Code != NoopNotDue {
+		w.receive(r, outcome)
+	}
+	return outcome
+}
+
+func (w *World) dispatch(r *Request) Outcome {
+	at := Fields{At: r.At}
+	switch f := r.Fact.(type) {
+	case OrderPlaced:
+		return w.orderPlaced(f, at)
+	case PaymentSucceeded:
+		return w.paymentSucceeded(f, at)
+	case OrderClosed:
+		return w.orderClosed(f, at)
+	case RefundApproved:
+		return w.refundApproved(f, at)
+	case LeaseDue:
+		return w.leaseDue(f, at)
+	case ImportCoupon:
+		return w.importCoupon(f)
+	case ValidityOver:
+		return w.validityOver(f)
+	case DefineTemplate:
+		return w.defineTemplate(f)
+	case DefinePolicy:
+		return w.definePolicy(f)
+	default:
+		panic(fmt.Sprintf("request of unknown kind %T", r.Fact))
+	}
+}
+
+// receive writes the inbox row, once, with its outcome.
+func (w *World) receive(r *Request, outcome Outcome) {
+	order := ""
+	if orders := r.Fact.Orders(); len(orders) > 0 {
+		order = orders[0]
+	}
+	receipt := &Receipt{
+		ID: r.ID, Hash: r.Hash, At: r.At, Kind: Kind(r.Fact), Order: order,
+		Code: outcome.Code, Status: outcome.Status, Done: w.Now,
+	}
+	w.receipts[r.ID] = receipt
+	w.changes.Receipts = append(w.changes.Receipts, receipt)
+}
+
+// Kind names a fact for the inbox, the timeline and the metrics.
+func Kind(f Fact) string {
+	switch f.(type) {
+	case OrderPlaced:
+		return "OrderPlaced"
+	case PaymentSucceeded:
+		return "PaymentSucceeded"
+	case OrderClosed:
+		return "OrderClosed"
+	case RefundApproved:
+		return "RefundApproved"
+	case LeaseDue:
+		return "LeaseDue"
+	case ImportCoupon:
+		return "ImportCoupon"
+	case ValidityOver:
+		return "ValidityOver"
+	case DefineTemplate:
+		return "DefineTemplate"
+	default:
+		return "DefinePolicy"
+	}
+}
+
+// fact finds the order a fact is about and joins it to its parent. A fact that
+// contradicts what is known of the order changes nothing and is dead.
+func (w *World) fact(id, parent, currency string) (*Order, *Outcome) {
+	o := w.order(id)
+	if currency != "" && o.Currency != "" && o.Currency != currency {
+		return nil, &Outcome{Status: Dead, Code: CurrencyMismatch,
+			Detail: fmt.Sprintf("order %s is in %s, this fact is in %s", id, o.Currency, currency)}
+	}
+	if parent != "" && parent != id && o.Parent == "" {
+		head := w.order(parent)
+		if len(head.Children) >= MaxChildren {
+			dead := tooMany(parent)
+			return nil, &dead
+		}
+		o.Parent = parent
+		head.Children = append(head.Children, id)
+		slices.Sort(head.Children)
+		w.touchOrder(head)
+		w.touchOrder(o)
+	}
+	if currency != "" && o.Currency == "" {
+		o.Currency = currency
+		w.touchOrder(o)
+	}
+	return o, nil
+}
+
+// settleOrder settles the group of an order, and the group that took its place.
+func (w *World) settleOrder(o *Order) (group, settled) {
+	g := w.groupOf(o)
+	s := w.settle(g)
+	for range maxChain {
+		if !g.superseded() {
+			break
+		}
+		later := w.groupOf(w.order(g.head.SupersededBy))
+		more := w.settle(later)
+		s.redeemed += more.redeemed
+		s.released += more.released
+		s.reviews += more.reviews
+		s.decisions = append(s.decisions, more.decisions...)
+		g = later
+	}
+	return g, s
+}
+
+func tooMany(order string) Outcome {
+	return Outcome{Status: Dead, Code: TooManyFacts,
+		Detail: fmt.Sprintf("order %s has as many facts of this kind as an order may have", order)}
+}

@@ -1,0 +1,170 @@
+package coupon
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// orderPlaced records a placement, tries to obtain its coupons and settles.
+func (w *World) orderPlaced(f OrderPlaced, at Fields) Outcome {
+	if dead := w.contradiction(f); dead != nil {
+		return *dead
+	}
+	o, dead := w.fact(f.Order, f.Parent, f.Currency)
+	if dead != nil {
+		return *dead
+	}
+	if o.Placed {
+		switch age := cmp.Or(cmp.Compare(f.Revision, o.Revision), at.At.Compare(o.PlacedAt)); {
+		case age < 0:
+			return w.stalePlacement(w.groupOf(o))
+		case age > 0:
+			if refused := w.refuseRevision(w.groupOf(o), f, at); refused != nil {
+				return *refused
+			}
+		}
+	}
+	w.recordPlacement(o, f, at)
+	return w.obtain(o, f)
+}
+
+// contradiction finds what makes a placement impossible whatever the coupons.
+func (w *World) contradiction(f OrderPlaced) *Outcome {
+	for _, id := range present(f.Order, f.Parent) {
+		known := w.orders[id]
+		if known != nil && known.Customer != "" && f.Customer != "" && known.Customer != f.Customer {
+			return &Outcome{Status: Dead, Code: BuyerMismatch,
+				Detail: fmt.Sprintf("order %s belongs to another buyer", id)}
+		}
+	}
+	if head := w.orders[cmp.Or(f.Parent, f.Order)]; head != nil && len(head.Named)+len(f.Wanted) > MaxNamed {
+		dead := tooMany(f.Order)
+		return &dead
+	}
+	return nil
+}
+
+// stalePlacement answers a placement older than the one that holds.
+func (w *World) stalePlacement(g group) Outcome {
+	if g.closed(true) != nil {
+		return Outcome{Status: Unchanged, Code: OrderAlreadyClosed}
+	}
+	return Outcome{Status: Unchanged, Code: StaleRevision}
+}
+
+// refuseRevision answers a newer placement that asks for other coupons than the
+// order has: all new ones can be obtained, or nothing changes and the older
+// placement holds.
+func (w *World) refuseRevision(g group, f OrderPlaced, at Fields) *Outcome {
+	if !g.drops(f) {
+		return nil
+	}
+	after := g.head.Clone()
+	after.Placed, after.PlacedAt = true, at.At
+	if (group{head: after, parts: []*Order{after}}).closed(true) != nil {
+		return nil // it takes no lease anyway
+	}
+	refusals, _ := w.judge(g, f)
+	if len(refusals) == 0 {
+		return nil
+	}
+	w.event(EventLockRejected, nil, f.Order).Refusals = refusals
+	return &Outcome{Status: Refused, Code: Rejected(refusals[0].Code)}
+}
+
+// drops says whether the placement no longer names a coupon of the order. Split
+// orders share their parent's list, so they only add to it.
+func (g group) drops(f OrderPlaced) bool {
+	if g.split() {
+		return false
+	}
+	return slices.ContainsFunc(g.head.Named, func(named Named) bool {
+		return !named.Dropped && !f.wants(named.Coupon)
+	})
+}
+
+func (f OrderPlaced) wants(coupon string) bool {
+	return slices.ContainsFunc(f.Wanted, func(wanted Wanted) bool { return wanted.Coupon == coupon })
+}
+
+func (w *World) recordPlacement(o *Order, f OrderPlaced, at Fields) {
+	o.Placed, o.PlacedAt, o.Revision = true, at.At, f.Revision
+	o.Customer, o.Payable = cmp.Or(f.Customer, o.Customer), f.Payable
+	head := w.order(o.Head())
+	head.Customer = cmp.Or(head.Customer, f.Customer)
+	for i := range head.Named {
+		if len(head.Children) == 0 && !f.wants(head.Named[i].Coupon) {
+			head.Named[i].Dropped = true
+		}
+	}
+	for _, wanted := range f.Wanted {
+		named := head.named(wanted.Coupon)
+		if named == nil {
+			head.Named = append(head.Named, Named{Coupon: wanted.Coupon})
+			named = &head.Named[len(head.Named)-1]
+		}
+		named.Dropped, named.QuoteID, named.Discount = false, f.QuoteID, wanted.Discount
+	}
+	slices.SortFunc(head.Named, func(a, b Named) int { return cmp.Compare(a.Coupon, b.Coupon) })
+	w.touchOrder(o)
+	w.touchOrder(head)
+	w.unlinkStranger(o)
+}
+
+// obtain tries to get what the placement wants, and settles.
+func (w *World) obtain(o *Order, f OrderPlaced) Outcome {
+	g := w.groupOf(o)
+	switch {
+	case g.superseded():
+		w.settleOrder(o)
+		return Outcome{Status: Applied, Code: OrderAlreadyClosed}
+	case g.had(f):
+		w.settleOrder(o)
+		return Outcome{Status: Applied, Code: AlreadyPaid}
+	case g.closed(true) != nil:
+		return w.placedOnClosed(o)
+	}
+	refusals, lacking := w.judge(g, f)
+	w.noteRefusals(g, f, refusals)
+	if len(refusals) > 0 && w.Rules.Stacking == StackAll {
+		w.settleOrder(o)
+		return Outcome{Status: Refused, Code: Rejected(refusals[0].Code)}
+	}
+	w.take(g, f, lacking)
+	w.linkSuperseded(o, f)
+	w.settleOrder(o)
+	switch {
+	case len(refusals) > 0 && len(lacking) == 0:
+		return Outcome{Status: Refused, Code: Rejected(refusals[0].Code)}
+	case len(f.Wanted) > 0 && len(lacking) == 0:
+		return Outcome{Status: Applied, Code: Duplicate}
+	default:
+		return Outcome{Status: Applied, Code: OK}
+	}
+}
+
+// had says that the order is paid and has had its redemption of every coupon
+// wanted, whether or not it was given back since.
+func (g group) had(f OrderPlaced) bool {
+	if _, _, paid := g.paid(); !paid || len(f.Wanted) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(f.Wanted, func(wanted Wanted) bool {
+		return g.head.named(wanted.Coupon).RedemptionID == ""
+	})
+}
+
+// placedOnClosed: the order had ended when it was placed, so it takes no lease;
+// a payment from before the close still gets its coupon.
+func (w *World) placedOnClosed(o *Order) Outcome {
+	g, s := w.settleOrder(o)
+	switch {
+	case s.redeemed > 0:
+		return Outcome{Status: Applied, Code: Redeemed}
+	case w.inReview(g):
+		return Outcome{Status: Applied, Code: InReview}
+	default:
+		return Outcome{Status: Applied, Code: OrderAlreadyClosed}
+	}
+}

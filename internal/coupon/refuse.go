@@ -1,0 +1,93 @@
+package coupon
+
+// claim is one order's wish for one coupon while a placement is judged.
+type claim struct {
+	order, customer string
+	token           *TokenHash
+	// from is the order whose lease or redemption may be taken over; "" is none.
+	from string
+	// honoured skips what only stops new leases: the order has been paid, and
+	// its coupon is recovered.
+	honoured bool
+}
+
+// tally counts uses that the same request has taken or freed so far, so that
+// several coupons of one order are judged together.
+type tally struct {
+	budget map[string]int64
+	person map[usesKey]int64
+}
+
+func newTally() tally {
+	return tally{budget: map[string]int64{}, person: map[usesKey]int64{}}
+}
+
+func (t tally) add(c *Coupon, n int64) {
+	t.budget[c.Template] += n
+	t.person[usesKey{c.Template, c.Owner}] += n
+}
+
+// refuse gives the first reason, in the order of Precedence, why the claim
+// cannot have the coupon; "" when it can. Duplicates are the caller's question.
+func (w *World) refuse(c *Coupon, wish claim, taken tally) Code {
+	if c == nil {
+		return UnknownCoupon
+	}
+	if code := refuseState(c, wish); code != "" {
+		return code
+	}
+	if t := w.templates[c.Template]; t == nil || !t.Transferable {
+		if c.Owner != "" && wish.customer != "" && c.Owner != wish.customer {
+			return NotOwner
+		}
+	}
+	return w.refuseTemplate(c, wish, taken)
+}
+
+func refuseState(c *Coupon, wish claim) Code {
+	taken := wish.from != "" && (c.LeasedTo(wish.from) || c.UsedBy(wish.from))
+	switch {
+	case taken, c.State == Available:
+		return ""
+	case c.State == Locked && wish.token != nil:
+		if c.Lease.TokenHash.equal(*wish.token) {
+			return ""
+		}
+		return TokenMismatch
+	case c.State == Void:
+		return Voided
+	case c.State == Refunded:
+		return AlreadyRefunded
+	case c.State == Expired:
+		return ExpiredState
+	case c.State == Locked:
+		return AlreadyLocked
+	default:
+		return AlreadyUsed
+	}
+}
+
+func (w *World) refuseTemplate(c *Coupon, wish claim, taken tally) Code {
+	t := w.templates[c.Template]
+	held := c.State != Available // its use is counted already
+	switch {
+	case t != nil && t.Status == TemplateDown && !wish.honoured && !held:
+		return TemplateOffline
+	case !c.ValidFrom.IsZero() && w.Now.Before(c.ValidFrom):
+		return NotStarted
+	case c.Over(w.Now) && !held:
+		return ExpiredState
+	case t == nil || held:
+		return ""
+	}
+	if t.UsesPerPerson != NoLimit && c.Owner != "" {
+		key := usesKey{c.Template, c.Owner}
+		if w.usesOf(key.template, key.person).Held+taken.person[key] >= t.UsesPerPerson {
+			return UseLimitReached
+		}
+	}
+	if t.Budget != NoLimit && t.Held+taken.budget[c.Template] >= t.Budget {
+		return BudgetExhausted
+	}
+	return ""
+}
