@@ -44,13 +44,16 @@ test-race: ## run every test with the race detector
 	$(STACK) run timeout -k 30s 60m go test -race -timeout 30m ./...
 	@echo "make test-race: passed"
 
+# Built first and run directly: `go run` would not pass on the signal that ends them.
 .PHONY: demo
 demo: ## show the product at work on real services, from nothing, and end
-	$(STACK) run go run ./cmd/couponctl demo $(ARGS)
+	go build -buildvcs=false -o bin/couponctl ./cmd/couponctl
+	$(STACK) run bin/couponctl demo $(ARGS)
 
 .PHONY: bench
 bench: ## run all arms of the benchmark and print their ratios
-	$(STACK) run go run ./internal/bench $(ARGS)
+	go build -buildvcs=false -o bin/bench ./internal/bench
+	$(STACK) run bin/bench $(ARGS)
 
 .PHONY: vet
 vet: ## run go vet

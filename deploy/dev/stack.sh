@@ -151,8 +151,12 @@ bring_up_all() {
 }
 
 bring_down() {
-  local service
+  local service private
   [[ -d $STATE ]] || return 0
+  # Stacks of single tests that were killed before they could clear away theirs.
+  for private in "$STATE"/private/*/; do
+    [[ ! -d $private ]] || COUPONLEASE_DEV_STATE=${private%/} "$HERE/stack.sh" wipe
+  done
   for service in redis rabbitmq epmd postgres; do
     stop_process "$service"
   done
@@ -225,13 +229,22 @@ cmd_run() {
   locked bring_up_all
   # shellcheck disable=SC1091
   source "$STATE/env"
-  # In the background, so that a signal reaches the trap at once and not after the command.
+  # In the background, so that a signal reaches the trap at once and not after the command; in a process group of its
+  # own, so that the signal can be passed on to all that the command has started.
+  local child code=0
+  set -m
   "$@" 8>&- <&0 &
-  local child=$! code=0
-  trap 'kill -TERM "$child" 2>/dev/null; wait "$child" 2>/dev/null; exit 130' INT
-  trap 'kill -TERM "$child" 2>/dev/null; wait "$child" 2>/dev/null; exit 143' TERM HUP
+  child=$!
+  set +m
+  trap 'end_group "$child"; exit 130' INT
+  trap 'end_group "$child"; exit 143' TERM HUP
   wait "$child" || code=$?
   exit "$code"
+}
+
+end_group() {
+  kill -s TERM -- "-$1" 2>/dev/null || true
+  wait "$1" 2>/dev/null || true
 }
 
 known_service() {
