@@ -1,0 +1,110 @@
+package amqp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// maxManagementAnswer bounds what is read from the management API, in bytes.
+const maxManagementAnswer = 64 << 20
+
+// Management reads a virtual host through the broker's management HTTP API,
+// which knows what AMQP cannot tell: the bindings, and what exists in excess.
+type Management struct {
+	base     *url.URL
+	user     string
+	password string
+	vhost    string
+	client   *http.Client
+}
+
+// NewManagement takes the API's address with credentials, such as
+// http://user:password@host:15672, and the virtual host to look at.
+func NewManagement(address, vhost string) (*Management, error) {
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" {
+		// The cause would quote the address, and with it the password.
+		return nil, errors.New("management address is not of the form http://user:password@host:port")
+	}
+	m := &Management{vhost: vhost, client: &http.Client{Timeout: 30 * time.Second}}
+	if base.User != nil {
+		m.user = base.User.Username()
+		m.password, _ = base.User.Password()
+		base.User = nil
+	}
+	m.base = base
+	return m, nil
+}
+
+// managedBinding is a binding as the API shows it.
+type managedBinding struct {
+	Source          string `json:"source"`
+	RoutingKey      string `json:"routing_key"`
+	Destination     string `json:"destination"`
+	DestinationType string `json:"destination_type"`
+}
+
+type managedName struct {
+	Name string `json:"name"`
+}
+
+func (m *Management) bindings(ctx context.Context) ([]Binding, error) {
+	var found []managedBinding
+	if err := m.get(ctx, "bindings", &found); err != nil {
+		return nil, err
+	}
+	bindings := make([]Binding, 0, len(found))
+	for _, b := range found {
+		if b.Source == "" {
+			continue // every queue is bound to the default exchange
+		}
+		bindings = append(bindings, Binding{
+			Source: b.Source, Key: b.RoutingKey, Destination: b.Destination,
+			ToExchange: b.DestinationType == "exchange",
+		})
+	}
+	return bindings, nil
+}
+
+// names lists the queues or exchanges.
+func (m *Management) names(ctx context.Context, kind string) ([]string, error) {
+	var found []managedName
+	if err := m.get(ctx, kind, &found); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(found))
+	for i, object := range found {
+		names[i] = object.Name
+	}
+	return names, nil
+}
+
+func (m *Management) get(ctx context.Context, kind string, answer any) error {
+	// The virtual host is one path segment even when it holds slashes.
+	target := strings.TrimSuffix(m.base.String(), "/") + "/api/" + kind + "/" + url.PathEscape(m.vhost)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return fmt.Errorf("ask management API for %s: %w", kind, err)
+	}
+	request.SetBasicAuth(m.user, m.password)
+	response, err := m.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask management API for %s: %w", kind, err)
+	}
+	defer response.Body.Close()
+	body := io.LimitReader(response.Body, maxManagementAnswer)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("ask management API for %s: %s", kind, response.Status)
+	}
+	if err := json.NewDecoder(body).Decode(answer); err != nil {
+		return fmt.Errorf("read %s from management API: %w", kind, err)
+	}
+	return nil
+}
