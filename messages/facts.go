@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // MaxCoupons is how many coupons one order may name.
 const MaxCoupons = 64
@@ -39,6 +42,15 @@ type CouponRef struct {
 	LeaseToken Token `json:"leaseToken,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
 	// Discount is what the coupon took off the order.
 	Discount *Money `json:"discount,omitempty" jsonschema:"nullable"`
+}
+
+// MarshalJSON writes no coupons as an empty list: the field is required.
+func (o OrderPlaced) MarshalJSON() ([]byte, error) {
+	type plain OrderPlaced
+	if o.Coupons == nil {
+		o.Coupons = []CouponRef{}
+	}
+	return json.Marshal(plain(o))
 }
 
 // DecodeOrderPlaced reads the data. The error is a *Malformed.
