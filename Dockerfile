@@ -1,5 +1,5 @@
 # Both binaries in one image: coupond is what it runs, couponctl is there for migrations and operators.
-FROM golang:1.26-bookworm AS build
+FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

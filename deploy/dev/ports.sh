@@ -23,7 +23,7 @@ prepare_data_dir() {
     DATA=/var/tmp/couponlease-$(stack_hash)
     printf '%s\n' "$DATA" >"$STATE/data-dir"
   fi
-  mkdir -p -m 0755 "$DATA"
+  mkdir -p "$DATA"
   # /var/tmp is everybody's: a directory somebody else has put there is not ours to use.
   [[ -O $DATA && ! -L $DATA ]] || die "$DATA belongs to somebody else; remove it"
   chmod 0755 "$DATA"

@@ -14,7 +14,8 @@ import (
 // answerLimit bounds what is read of an answer of the management API.
 const answerLimit = 1 << 20
 
-// ask makes one request to the management API. body is sent as JSON; answer, when not nil, is filled from the reply. Path elements are escaped. Any status but a success fails the test.
+// ask makes one request to the management API. body is sent as JSON; answer, when not nil, is filled from the reply.
+// Path elements are escaped. Any status but a success fails the test.
 func (b Broker) ask(t testing.TB, method string, body, answer any, path ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
