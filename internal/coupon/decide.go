@@ -126,23 +126,24 @@ func (w *World) fact(id, parent, currency string) (*Order, *Outcome) {
 	return o, nil
 }
 
-// settleOrder settles the group of an order, and the group that took its place.
+// settleOrder settles the group of an order, and the groups that took its
+// place, to which its payments and refunds count now.
 func (w *World) settleOrder(o *Order) (group, settled) {
 	g := w.groupOf(o)
 	s := w.settle(g)
-	for range maxChain {
-		if !g.superseded() {
-			break
-		}
-		later := w.groupOf(w.order(g.head.SupersededBy))
-		more := w.settle(later)
-		s.redeemed += more.redeemed
-		s.released += more.released
-		s.reviews += more.reviews
-		s.decisions = append(s.decisions, more.decisions...)
-		g = later
+	for later := g; later.superseded() && s.chain < maxChain; {
+		later = w.groupOf(w.order(later.head.SupersededBy))
+		s.add(w.settle(later))
 	}
 	return g, s
+}
+
+func (s *settled) add(more settled) {
+	s.chain++
+	s.redeemed += more.redeemed
+	s.released += more.released
+	s.reviews += more.reviews
+	s.decisions = append(s.decisions, more.decisions...)
 }
 
 func tooMany(order string) Outcome {

@@ -143,3 +143,14 @@ func (g group) superseded() bool { return g.head.SupersededBy != "" }
 
 // split says whether the group is a parent with split orders.
 func (g group) split() bool { return len(g.head.Children) > 0 }
+
+// refunded is the sum of the distinct refunds.
+func (g group) refunded() int64 {
+	var sum int64
+	for _, order := range g.money {
+		for i := range order.Refunds {
+			sum += order.Refunds[i].Amount
+		}
+	}
+	return sum
+}

@@ -14,7 +14,7 @@ func (w *World) judge(g group, f OrderPlaced) (refusals []Refusal, lacking []Wan
 		if named := g.head.named(wanted.Coupon); named != nil && named.RedemptionID != "" {
 			continue
 		}
-		wish := claim{customer: f.Customer, token: wanted.Token, from: w.earlierHead(g, f)}
+		wish := claim{order: g.head.ID, customer: f.Customer, token: wanted.Token, from: w.earlierHead(g, f)}
 		if c != nil && c.LeasedTo(g.head.ID) {
 			if c.Lease.Purpose == PurposeOrder {
 				continue

@@ -24,13 +24,15 @@ func (w *World) paymentSucceeded(f PaymentSucceeded, at Fields) Outcome {
 		Payment{ID: f.Payment, Amount: f.Amount, At: at.At, FullPrice: f.FullPrice})
 	w.touchOrder(o)
 	g, s := w.settleOrder(o)
-	w.paidAfterReturn(g)
+	if s.redeemed == 0 {
+		w.paidAfterReturn(g)
+	}
 	switch {
 	case !g.placed():
 		return Outcome{Status: Applied, Code: Parked}
 	case s.redeemed > 0:
 		return Outcome{Status: Applied, Code: Redeemed}
-	case w.inReview(g):
+	case w.inReview():
 		return Outcome{Status: Applied, Code: InReview}
 	default:
 		return Outcome{Status: Applied, Code: Noop}
@@ -40,10 +42,13 @@ func (w *World) paymentSucceeded(f PaymentSucceeded, at Fields) Outcome {
 // paidAfterReturn asks a person about money that came after the coupon had
 // been given back: a discount would stand without a redemption.
 func (w *World) paidAfterReturn(g group) {
+	if paid, _, _ := g.payments(); paid <= g.refunded() {
+		return
+	}
 	for i := range g.head.Named {
 		named := &g.head.Named[i]
 		c := w.coupons[named.Coupon]
-		if named.RedemptionID != "" && !named.Dropped && c != nil && !c.UsedBy(g.head.ID) {
+		if named.RedemptionID != "" && !named.Dropped && c != nil && !c.UsedBy(g.head.ID) && !g.superseded() {
 			w.openReview(g.head, named, ReviewPaidAfterReturn, false)
 		}
 	}
@@ -58,15 +63,14 @@ func (o *Order) payment(id string) *Payment {
 	return nil
 }
 
-// inReview says whether the request at hand opened a review for a coupon of
-// the group.
-func (w *World) inReview(g group) bool {
+// inReview says whether the request at hand opened a review for a coupon.
+func (w *World) inReview() bool {
 	for i := len(w.changes.Reviews) - 1; i >= 0; i-- {
 		row := w.changes.Reviews[i]
 		if row.Cause != w.request.ID {
 			return false
 		}
-		if row.Order == g.head.ID && row.Coupon != "" {
+		if row.Coupon != "" {
 			return true
 		}
 	}

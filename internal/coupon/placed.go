@@ -126,12 +126,13 @@ func (w *World) obtain(o *Order, f OrderPlaced) Outcome {
 		return w.placedOnClosed(o)
 	}
 	refusals, lacking := w.judge(g, f)
-	w.noteRefusals(g, f, refusals)
 	if len(refusals) > 0 && w.Rules.Stacking == StackAll {
+		w.noteRefusals(g, f, refusals)
 		w.settleOrder(o)
 		return Outcome{Status: Refused, Code: Rejected(refusals[0].Code)}
 	}
 	w.take(g, f, lacking)
+	w.noteRefusals(g, f, refusals)
 	w.linkSuperseded(o, f)
 	w.settleOrder(o)
 	switch {
@@ -158,11 +159,11 @@ func (g group) had(f OrderPlaced) bool {
 // placedOnClosed: the order had ended when it was placed, so it takes no lease;
 // a payment from before the close still gets its coupon.
 func (w *World) placedOnClosed(o *Order) Outcome {
-	g, s := w.settleOrder(o)
+	_, s := w.settleOrder(o)
 	switch {
 	case s.redeemed > 0:
 		return Outcome{Status: Applied, Code: Redeemed}
-	case w.inReview(g):
+	case w.inReview():
 		return Outcome{Status: Applied, Code: InReview}
 	default:
 		return Outcome{Status: Applied, Code: OrderAlreadyClosed}

@@ -56,6 +56,7 @@ func (w *World) decideRefund(
 		Payable: facts.Payable, Paid: facts.Paid, Refunded: facts.Refunded, At: w.Now,
 	}
 	w.changes.Decisions = append(w.changes.Decisions, evidence)
+	w.decisionEvent(EventRefundDecided, c, order.ID, evidence)
 	row := OperationRow{Reason: verdict.String(), Refund: refund.ID}
 	switch verdict.Decision {
 	case policy.Return:
@@ -72,7 +73,6 @@ func (w *World) decideRefund(
 	default:
 		w.decisionEvent(EventReturnDeclined, c, order.ID, evidence)
 	}
-	w.decisionEvent(EventRefundDecided, c, order.ID, evidence)
 	return verdict.String()
 }
 

@@ -67,6 +67,12 @@ func refuseState(c *Coupon, wish claim) Code {
 	}
 }
 
+// moves says whether the coupon would change hands by a release first, which
+// ends it when its validity is over.
+func moves(c *Coupon, wish claim) bool {
+	return wish.from != "" && wish.from != wish.order && (c.LeasedTo(wish.from) || c.UsedBy(wish.from))
+}
+
 func (w *World) refuseTemplate(c *Coupon, wish claim, taken tally) Code {
 	t := w.templates[c.Template]
 	held := c.State != Available // its use is counted already
@@ -75,7 +81,7 @@ func (w *World) refuseTemplate(c *Coupon, wish claim, taken tally) Code {
 		return TemplateOffline
 	case !c.ValidFrom.IsZero() && w.Now.Before(c.ValidFrom):
 		return NotStarted
-	case c.Over(w.Now) && !held:
+	case c.Over(w.Now) && (!held || moves(c, wish)):
 		return ExpiredState
 	case t == nil || held:
 		return ""

@@ -15,8 +15,10 @@ type move struct {
 
 // settled counts what a settlement did.
 type settled struct {
-	redeemed, recovered, released, reviews int
-	decisions                              []string
+	redeemed, released, reviews int
+	decisions                   []string
+	// chain counts the later groups settled along.
+	chain int
 }
 
 // next is the settlement table: it looks at the facts of the group and at one
@@ -154,7 +156,6 @@ func (w *World) recoverFor(g group, named *Named, c *Coupon, m move, s *settled)
 		w.lock(c, grant{order: g.head.ID, reason: ReasonRecover, purpose: PurposeOrder})
 		w.redeemFor(g, named, c, m.payment, ReasonRecover)
 		s.redeemed++
-		s.recovered++
 		return move{refunds: true}
 	}
 	switch code {
