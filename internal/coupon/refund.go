@@ -56,7 +56,7 @@ func (w *World) decideRefund(
 		Payable: facts.Payable, Paid: facts.Paid, Refunded: facts.Refunded, At: w.Now,
 	}
 	w.changes.Decisions = append(w.changes.Decisions, evidence)
-	w.decisionEvent(EventRefundDecided, c, order.ID, evidence)
+	w.decisionEvent(EventRefundDecided, c, order, evidence)
 	row := OperationRow{Reason: verdict.String(), Refund: refund.ID}
 	switch verdict.Decision {
 	case policy.Return:
@@ -68,10 +68,10 @@ func (w *World) decideRefund(
 		row.Operation = Withdraw
 		evidence.OperationID = w.endUse(c, Void, row, EventVoided, rules)
 	case policy.Review:
-		w.decisionEvent(EventReturnDeclined, c, order.ID, evidence)
+		w.decisionEvent(EventReturnDeclined, c, order, evidence)
 		w.openReview(g.head, named, ReviewReturnPolicy, false)
 	default:
-		w.decisionEvent(EventReturnDeclined, c, order.ID, evidence)
+		w.decisionEvent(EventReturnDeclined, c, order, evidence)
 	}
 	return verdict.String()
 }
@@ -97,8 +97,9 @@ func (w *World) endUse(c *Coupon, to State, row OperationRow, kind EventKind, ru
 	return op.ID
 }
 
-func (w *World) decisionEvent(kind EventKind, c *Coupon, order string, d *RefundDecision) {
-	w.event(kind, c, order).Decision = d
+func (w *World) decisionEvent(kind EventKind, c *Coupon, order *Order, d *RefundDecision) {
+	event := w.event(kind, c, order.ID)
+	event.Decision, event.Currency = d, order.Currency
 }
 
 // refundApproved records a refund; the coupon's fate is a second decision.

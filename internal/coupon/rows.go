@@ -157,6 +157,8 @@ type Event struct {
 	Refusals   []Refusal
 	Review     *ReviewRow
 	Decision   *RefundDecision
+	// Currency is that of the amounts in Decision.
+	Currency   string
 	Code       ReviewReason
 	Template   string
 	Batch      string
