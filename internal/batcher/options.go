@@ -113,7 +113,7 @@ func (o Options[In]) withDefaults() Options[In] {
 // backoff is the wait after the given number of failures in a row.
 func (o Options[In]) backoff(failures int) time.Duration {
 	wait := o.Limits.BackoffMost
-	if doublings := failures - 1; doublings < 32 {
+	if doublings := failures - 1; doublings < 20 {
 		wait = min(wait, o.Limits.BackoffFirst<<doublings)
 	}
 	return wait - time.Duration(o.Jitter()*float64(wait)/2)

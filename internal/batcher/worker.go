@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -47,6 +48,9 @@ func (b *Batcher[In, Out]) work(queue <-chan *call[In, Out]) {
 	}()
 	calls := make([]*call[In, Out], 0, b.options.Limits.Batch)
 	for first := range queue {
+		// The first submitter that was answered comes back at once; let the others
+		// get to the queue too, or every other batch is tiny.
+		runtime.Gosched()
 		calls = b.collect(queue, calls[:0], first)
 		if len(calls) > 0 {
 			b.execute(calls)
@@ -82,8 +86,6 @@ func (b *Batcher[In, Out]) collect(queue <-chan *call[In, Out], calls []*call[In
 		select {
 		case next, ok = <-queue:
 		case <-full:
-			return calls
-		case <-b.closing:
 			return calls
 		}
 	}
