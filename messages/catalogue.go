@@ -177,7 +177,7 @@ func admit(messageType string, wanted func(Kind) bool) (Contract, int, *Malforme
 	}
 	for i := range contracts {
 		known, _ := splitVersion(contracts[i].Type)
-		if known == name && wanted(contracts[i].Kind) {
+		if version > 0 && known == name && wanted(contracts[i].Kind) {
 			return Contract{}, 0, malformed(SchemaUnknown, "this version of "+contracts[i].Name+" is not known")
 		}
 	}

@@ -19,8 +19,8 @@ type OrderPlaced struct {
 	Coupons []CouponRef `json:"coupons" jsonschema:"maxItems=64"`
 	// Payable is what is left to pay after all discounts. 0 redeems at once.
 	Payable Money `json:"payable"`
-	// Lease is how long the coupons are held: leaseSeconds is a number of
-	// seconds, null for no end, or absent for the default.
+	// Lease is how long the coupons are held: a number of seconds, null for no
+	// end, or absent for the default.
 	Lease LeaseTerm `json:"leaseSeconds,omitzero"`
 	// QuoteID names the quote that the order came from.
 	QuoteID string `json:"quoteId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`

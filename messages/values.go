@@ -10,7 +10,7 @@ import (
 
 // Money is an amount in minor units (cents) of a currency.
 type Money struct {
-	// Amount in minor units, 0 to MaxAmount.
+	// Amount is in minor units, at most 10^15.
 	Amount int64 `json:"amount" jsonschema:"minimum=0,maximum=1000000000000000"`
 	// Currency is an ISO 4217 code of three capital letters.
 	Currency string `json:"currency" jsonschema:"pattern=^[A-Z]{3}$"`

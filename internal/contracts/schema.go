@@ -14,9 +14,13 @@ import (
 )
 
 // Patterns say what the decoders check beyond what the struct tags can say.
+// They hold the characters themselves where the regular expressions of ECMAScript
+// and of others write an escape differently.
 const (
+	controls = `\x00-\x1f\x7f-\x9f`
+	spaces   = " \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 	// textPattern: not only white space, and no control characters.
-	textPattern = `^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$`
+	textPattern = `^[^` + controls + `]*[^` + spaces + controls + `][^` + controls + `]*$`
 	// timePattern: RFC 3339 with a zone, from 1970.
 	timePattern = `^(19[7-9]\d|[2-9]\d{3})-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-][0-2]\d:[0-5]\d)$`
 )
@@ -77,10 +81,7 @@ func schemaOf(contract messages.Contract, goType reflect.Type, comments map[stri
 		AllowAdditionalProperties: true,
 		Mapper:                    mapType,
 		LookupComment: func(t reflect.Type, field string) string {
-			if field == "" {
-				return comments[t.Name()]
-			}
-			return comments[t.Name()+"."+field]
+			return describe(comments, t, field)
 		},
 	}
 	s := r.ReflectFromType(goType)
@@ -94,6 +95,21 @@ func schemaOf(contract messages.Contract, goType reflect.Type, comments map[stri
 		addPatterns(definition)
 	}
 	return s
+}
+
+// describe turns a doc comment into a description: the comment begins with the
+// Go name, the description with the name on the wire.
+func describe(comments map[string]string, t reflect.Type, name string) string {
+	if name == "" {
+		return comments[t.Name()]
+	}
+	text := comments[t.Name()+"."+name]
+	field, _ := t.FieldByName(name)
+	wireName, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	if rest, ok := strings.CutPrefix(text, name+" "); ok {
+		return wireName + " " + rest
+	}
+	return text
 }
 
 // mapType describes the types whose JSON form is not their Go form.

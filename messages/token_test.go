@@ -1,0 +1,88 @@
+package messages
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+const secret = "s3cret-s3cret-s3cret-s3cret-s3cret"
+
+func TestTokenIsNotPrinted(t *testing.T) {
+	placed := OrderPlaced{Coupons: []CouponRef{{Code: "C1", LeaseToken: secret}}}
+	lock := LockCoupon{LeaseToken: secret}
+	var shown strings.Builder
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%z"} {
+		fmt.Fprintf(&shown, verb+"\n", Token(secret))
+		fmt.Fprintf(&shown, verb+"\n", placed)
+		fmt.Fprintf(&shown, verb+"\n", &lock)
+	}
+	slog.New(slog.NewTextHandler(&shown, nil)).Info("lock", "token", Token(secret), "order", placed)
+	slog.New(slog.NewJSONHandler(&shown, nil)).Info("lock", "token", Token(secret))
+	for _, form := range []string{secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret)} {
+		if strings.Contains(shown.String(), form) {
+			t.Errorf("a token shows:\n%s", shown.String())
+		}
+	}
+	if got := fmt.Sprint(Token("")); got != "" {
+		t.Errorf("no token prints as %q, want nothing", got)
+	}
+}
+
+func TestTokenHash(t *testing.T) {
+	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+	if got := fmt.Sprintf("%x", Token("abc").Hash()); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestFaultsDoNotEchoTokens spoils tokens in every way that is refused.
+func TestFaultsDoNotEchoTokens(t *testing.T) {
+	long := strings.Repeat(secret, 10)
+	for _, value := range []string{`"` + long + `"`, `"` + secret + `\u0007"`, `"` + secret + `\u0000"`, `["` + secret + `"]`, `"` + secret + `\ud83d"`, `"` + secret} {
+		data := `{"orderId":"o1","customerId":"u1","coupons":[{"code":"C1","leaseToken":` + value + `}],"payable":{"amount":0,"currency":"EUR"}}`
+		e, err := Parse(Delivery{Body: []byte(data), MessageID: "m1", Type: TypeOrderPlaced, Timestamp: noon})
+		if err == nil {
+			_, err = DecodeOrderPlaced(e)
+		}
+		if err == nil {
+			t.Errorf("%s was accepted", value)
+		} else if strings.Contains(fmt.Sprintf("%+v %#v", err, err), secret[:6]) {
+			t.Errorf("the error shows the token: %v", err)
+		}
+	}
+}
+
+func TestLockNeedsALongToken(t *testing.T) {
+	lock := func(token string) string {
+		return `{"idempotencyKey":"k","code":"C1","orderId":"o1","purpose":"TILL","leaseToken":"` + token + `"}`
+	}
+	if _, err := DecodeLockCoupon(envelope(t, TypeLockCoupon, lock(strings.Repeat("t", MinToken)))); err != nil {
+		t.Errorf("shortest token: %v", err)
+	}
+	if _, err := DecodeLockCoupon(envelope(t, TypeLockCoupon, lock(strings.Repeat("t", MinToken-1)))); reasonOf(t, err) != FieldInvalid {
+		t.Errorf("short token: got %v, want %s", err, FieldInvalid)
+	}
+}
+
+func TestRedactTokens(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"leaseToken":"x","code":"C1"}`:                 `{"leaseToken":"[redacted]","code":"C1"}`,
+		`{"data":{"coupons":[{"leaseToken": "x"} ]}}`:    `{"data":{"coupons":[{"leaseToken": "[redacted]"} ]}}`,
+		`{"lease\u0054oken":"x"}`:                        `{"lease\u0054oken":"[redacted]"}`,
+		`{"lease_token":{"leaseToken":"x"},"token":[1]}`: `{"lease_token":"[redacted]","token":"[redacted]"}`,
+		`{"leaseToken":null,"tokenHash":"ab"}`:           `{"leaseToken":null,"tokenHash":"ab"}`,
+		`{"data_base64":"eyJ9"}`:                         `{"data_base64":"[redacted]"}`,
+		`"leaseToken"`:                                   `"leaseToken"`,
+	} {
+		got, ok := RedactTokens([]byte(body))
+		if !ok || string(got) != want {
+			t.Errorf("%s: got %s, %t, want %s", body, got, ok, want)
+		}
+	}
+	if got, ok := RedactTokens([]byte(`{"leaseToken":"x"`)); ok || bytes.Contains(got, []byte("x")) {
+		t.Errorf("what is no JSON: got %s, %t, want nothing", got, ok)
+	}
+}
