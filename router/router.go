@@ -1,0 +1,212 @@
+// Package router joins queues and handlers: it takes messages from the broker,
+// has them translated and answered, and alone decides what becomes of each.
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"couponlease/handlers"
+	"couponlease/internal/amqp"
+	"couponlease/internal/coupon"
+	"couponlease/messages"
+)
+
+// Engine answers requests, one answer or error each.
+type Engine interface {
+	SubmitAll(ctx context.Context, requests []coupon.Request) ([]coupon.Outcome, []error)
+}
+
+// Publisher sends messages with confirmation, one error each.
+type Publisher interface {
+	PublishBatch(ctx context.Context, publications []amqp.Publication) []error
+}
+
+// Observer is told what became of each message. Its methods must return quickly.
+type Observer interface {
+	Settled(queue, messageType string, verdict Verdict, outcomes []coupon.Outcome, took time.Duration)
+}
+
+// Config shapes a consumer.
+type Config struct {
+	// Subscriber delivers, Publisher forwards what is retried or buried.
+	Subscriber message.Subscriber
+	Publisher  Publisher
+	Engine     Engine
+	// Queues to consume, with the number of subscriptions on each: one is right
+	// for the windowed subscriber, many for the stock one.
+	Queues        []string
+	Subscriptions int
+	// CloseTimeout bounds Close; it has to be longer than the subscriber's drain.
+	CloseTimeout time.Duration
+	// Host and Version name this process on dead letters.
+	Host, Version string
+	Observer      Observer
+	Logger        *slog.Logger
+	// Now stamps failures; nil is time.Now.
+	Now func() time.Time
+}
+
+// consumer settles the messages of one queue.
+type consumer struct {
+	Config
+	queue string
+	table map[string]handlers.Translate
+}
+
+// New gives a Watermill router that consumes the queues. The caller runs and
+// closes it.
+func New(cfg Config) (*message.Router, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r, err := message.NewRouter(
+		message.RouterConfig{CloseTimeout: cfg.CloseTimeout},
+		watermill.NewSlogLoggerWithLevelMapping(cfg.Logger, map[slog.Level]slog.Level{
+			slog.LevelInfo: slog.LevelDebug,
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("make router: %w", err)
+	}
+	for _, queue := range cfg.Queues {
+		c := &consumer{Config: cfg, queue: queue, table: handlers.Table()}
+		for i := range max(1, cfg.Subscriptions) {
+			name := queue
+			if cfg.Subscriptions > 1 {
+				name = fmt.Sprintf("%s-%d", queue, i)
+			}
+			r.AddConsumerHandler(name, queue, cfg.Subscriber, c.handle)
+		}
+	}
+	return r, nil
+}
+
+// handle settles one message. It returns nil once the message may be forgotten,
+// and an error to give it back to the broker.
+func (c *consumer) handle(msg *message.Message) error {
+	start := time.Now()
+	messageType, verdict, outcomes := c.answer(msg)
+	err := c.carryOut(msg, verdict)
+	if c.Observer != nil {
+		c.Observer.Settled(c.queue, messageType, verdict, outcomes, time.Since(start))
+	}
+	return err
+}
+
+// answer reads the message, asks the engine and judges.
+func (c *consumer) answer(msg *message.Message) (string, Verdict, []coupon.Outcome) {
+	tried := attempt(msg)
+	envelope, err := messages.Parse(delivery(msg))
+	if err != nil {
+		return "", c.unreadable(err, tried), nil
+	}
+	translate := c.table[envelope.Type]
+	if translate == nil {
+		return envelope.Type, judgeMalformed(&messages.Malformed{
+			Reason: messages.SchemaUnknown, Detail: "this version does not consume " + envelope.Type,
+		}, tried), nil
+	}
+	requests, err := translate(envelope)
+	if err != nil {
+		return envelope.Type, c.unreadable(err, tried), nil
+	}
+	outcomes, errs := c.Engine.SubmitAll(msg.Context(), requests)
+	return envelope.Type, judge(outcomes, errs, tried), outcomes
+}
+
+func (c *consumer) unreadable(err error, tried int) Verdict {
+	var malformed *messages.Malformed
+	if errors.As(err, &malformed) {
+		return judgeMalformed(malformed, tried)
+	}
+	return again(Verdict{Reason: ReasonHandlerError, Detail: err.Error()}, tried)
+}
+
+func (c *consumer) carryOut(msg *message.Message, verdict Verdict) error {
+	switch verdict.Action {
+	case Ack:
+		return nil
+	case Requeue:
+		return fmt.Errorf("give message back: %s", verdict.Detail)
+	case Retry:
+		publication := c.failed(msg, verdict)
+		publication.DelayQueue, publication.Delay = c.queue, verdict.Delay
+		publication.Headers[HeaderAttempt] = strconv.Itoa(attempt(msg) + 1)
+		c.log(msg, verdict, slog.LevelWarn, "message will be tried again")
+		return c.publish(msg.Context(), publication)
+	default:
+		publication := c.failed(msg, verdict)
+		publication.Exchange, publication.Key = amqp.ExchangeDead, c.queue
+		publication.Headers[HeaderAttempt] = strconv.Itoa(attempt(msg))
+		c.log(msg, verdict, slog.LevelError, "message goes to the dead letters")
+		return c.publish(msg.Context(), publication)
+	}
+}
+
+// failed gives the message with the story of its failure in its headers. The
+// error's full text may be long; headers travel in one frame and are cut.
+func (c *consumer) failed(msg *message.Message, verdict Verdict) amqp.Publication {
+	publication := forward(msg)
+	now := c.Now().UTC().Format(time.RFC3339Nano)
+	headers := publication.Headers
+	headers[HeaderReason], headers[HeaderError] = verdict.Reason, cut(verdict.Detail)
+	headers[HeaderQueue], headers[HeaderHost], headers[HeaderVersion] = c.queue, c.Host, c.Version
+	headers[HeaderLast] = now
+	setDefault(headers, HeaderFirst, now)
+	setDefault(headers, HeaderExchange, msg.Metadata.Get(amqp.MetaExchange))
+	setDefault(headers, HeaderRoutingKey, msg.Metadata.Get(amqp.MetaRoutingKey))
+	return publication
+}
+
+func setDefault(headers map[string]string, key, value string) {
+	if headers[key] == "" {
+		headers[key] = value
+	}
+}
+
+// maxErrorHeader bounds an error text in a header, in bytes.
+const maxErrorHeader = 4 << 10
+
+func cut(text string) string {
+	if len(text) <= maxErrorHeader {
+		return text
+	}
+	return text[:maxErrorHeader]
+}
+
+// Waits between attempts to forward a message.
+const (
+	forwardFirst = 100 * time.Millisecond
+	forwardMost  = 5 * time.Second
+)
+
+// publish forwards a message before the original is acknowledged. While the
+// broker takes nothing the message waits here: giving it back would only bring
+// it again at once.
+func (c *consumer) publish(ctx context.Context, publication amqp.Publication) error {
+	for wait := forwardFirst; ; wait = min(2*wait, forwardMost) {
+		err := c.Publisher.PublishBatch(ctx, []amqp.Publication{publication})[0]
+		if err == nil {
+			return nil
+		}
+		c.Logger.Warn("message could not be forwarded", "queue", c.queue, "message", publication.ID, "error", err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("forward message: %w", err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (c *consumer) log(msg *message.Message, verdict Verdict, level slog.Level, text string) {
+	c.Logger.Log(msg.Context(), level, text,
+		"queue", c.queue, "message", msg.UUID, "attempt", attempt(msg),
+		"reason", verdict.Reason, "detail", verdict.Detail, "delay", verdict.Delay)
+}
