@@ -30,7 +30,8 @@ type Properties struct {
 	Source  string
 	Subject string
 	// Timestamp is when it happened; the AMQP timestamp keeps its seconds, the
-	// header all of it.
+	// header all of it. It is zero when the data does not say; then the sender
+	// has to set it.
 	Timestamp   time.Time
 	ContentType string
 	// TraceParent is the W3C trace context to pass on; empty when there is none.
@@ -46,8 +47,10 @@ func (p Properties) Headers() map[string]string {
 		"cloudEvents:id":              p.MessageID,
 		"cloudEvents:type":            p.Type,
 		"cloudEvents:source":          p.Source,
-		"cloudEvents:time":            p.Timestamp.UTC().Format(time.RFC3339Nano),
 		"cloudEvents:datacontenttype": p.ContentType,
+	}
+	if !p.Timestamp.IsZero() {
+		headers["cloudEvents:time"] = p.Timestamp.UTC().Format(time.RFC3339Nano)
 	}
 	if p.Subject != "" {
 		headers["cloudEvents:subject"] = p.Subject

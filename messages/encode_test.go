@@ -91,6 +91,20 @@ func TestEncodeSubject(t *testing.T) {
 	}
 }
 
+func TestEncodeWithoutTimeLeavesItToTheSender(t *testing.T) {
+	body, properties, err := Encode("m1", "", OrderClosed{OrderID: "o1", Reason: "cancelled"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse(properties.Delivery(body)); reasonOf(t, err) != TimeMissing {
+		t.Errorf("no time at all: got %v, want %s", err, TimeMissing)
+	}
+	properties.Timestamp = noon
+	if e, err := Parse(properties.Delivery(body)); err != nil || !e.Time.Equal(noon) {
+		t.Errorf("the sender's time: got %s, %v", e.Time, err)
+	}
+}
+
 func TestEncodeFaults(t *testing.T) {
 	late := lockedEvent()
 	late.OccurredAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -129,7 +143,6 @@ func TestLongestTimerFits(t *testing.T) {
 	if diff := cmp.Diff(timer, got); diff != "" {
 		t.Errorf("timer (-want +got):\n%s", diff)
 	}
-	timer.Leases = append(timer.Leases, LeaseDue{})
 	body, properties, err = Encode("t1", "", LeaseExpired{Leases: make([]LeaseDue, MaxLeasesPerTimer+1)})
 	if err != nil {
 		t.Fatal(err)
