@@ -54,7 +54,7 @@ stop_process() {
     [[ $name != postgres ]] || signal=INT
     say "stopping $name"
     kill -s "$signal" "$pid" 2>/dev/null || true
-    wait_gone "$name" 30 || kill_process "$name"
+    wait_gone "$name" 20 || kill_process "$name"
   fi
   rm -f "$STATE/pids/$name"
 }

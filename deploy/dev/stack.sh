@@ -110,10 +110,12 @@ write_env() {
 start_services() {
   local service began=$SECONDS started=()
   for service in "$@"; do
+    is_running "$service" || "$service"_check_ports
+  done
+  for service in "$@"; do
     if is_running "$service"; then
       continue
     fi
-    "$service"_check_ports
     say "starting $service (log: $STATE/log/$service.log)"
     "$service"_start
     started+=("$service")
