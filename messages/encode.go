@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -73,14 +72,10 @@ func (p Properties) Delivery(body []byte) Delivery {
 // attributes. It fails when the result is over MaxBody, or a time is outside
 // the years 1 to 9999.
 func Encode(id, traceParent string, m Message) ([]byte, Properties, error) {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(m); err != nil {
+	data, err := json.Marshal(m)
+	if err != nil {
 		return nil, Properties{}, fmt.Errorf("encode %s: %w", m.MessageType(), err)
 	}
-	// The encoder ends every value with a line feed.
-	data := bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 	if len(data) > MaxBody {
 		return nil, Properties{}, fmt.Errorf("encode %s: %d bytes are more than %d", m.MessageType(), len(data), MaxBody)
 	}

@@ -118,7 +118,8 @@ func TestEncodeFaults(t *testing.T) {
 }
 
 func TestLongestTimerFits(t *testing.T) {
-	// U+2028 is the character with the longest JSON form that an id may hold.
+	// U+2028 has, with <, > and &, the longest JSON form that Encode gives to a
+	// character that an id may hold.
 	id := strings.Repeat("\u2028", MaxID-1) + "x"
 	due := LeaseDue{
 		LeaseID: strings.Repeat("f", 36), CouponID: id, OrderID: id, TokenHash: strings.Repeat("a", 64),
