@@ -1,0 +1,97 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"couponlease/internal/coupon"
+)
+
+// asked lists, sorted, which rows a batch of requests needs.
+type asked struct {
+	// admitted orders get a row if they have none; orders are those and the ones that
+	// are only looked at.
+	admitted, orders []string
+	coupons          []string
+	// templates are named by requests; a request that issues or defines changes them.
+	templates []string
+	// uses are counters for coupons that are not there yet.
+	uses     []usesKey
+	policies []int64
+	messages []message
+}
+
+type usesKey struct{ template, person string }
+
+type message struct {
+	id string
+	at time.Time
+}
+
+func newAsked(requests []coupon.Request, linked []string) asked {
+	a := asked{admitted: slices.Clone(linked)}
+	var looked []string
+	for i := range requests {
+		r := &requests[i]
+		if r.ID != "" {
+			a.messages = append(a.messages, message{r.ID, r.At})
+		}
+		a.coupons = append(a.coupons, r.Fact.Coupons()...)
+		switch f := r.Fact.(type) {
+		case coupon.LeaseDue:
+			looked = append(looked, f.Orders()...)
+		case coupon.ImportCoupon:
+			a.templates = append(a.templates, f.Template)
+			if f.Owner != "" {
+				a.uses = append(a.uses, usesKey{f.Template, f.Owner})
+			}
+		case coupon.DefineTemplate:
+			a.templates = append(a.templates, f.Template.ID)
+		case coupon.DefinePolicy:
+			a.policies = append(a.policies, f.Policy.Version)
+		default:
+			a.admitted = append(a.admitted, f.Orders()...)
+		}
+	}
+	a.admitted = distinct(a.admitted)
+	a.orders = distinct(append(looked, a.admitted...))
+	a.coupons = distinct(a.coupons)
+	a.templates = distinct(a.templates)
+	return a
+}
+
+// distinct sorts, by byte as the database does, and drops repetitions.
+func distinct(ids []string) []string {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// window is the days whose messages have an inbox row.
+type window struct{ first, last time.Time }
+
+func (s *Store) windowAt(now time.Time) window {
+	today := dayOf(now)
+	return window{today.AddDate(0, 0, -s.options.InboxRetention), today.AddDate(0, 0, inboxDaysAhead)}
+}
+
+func (w window) holds(at time.Time) bool {
+	day := dayOf(at)
+	return !day.Before(w.first) && !day.After(w.last)
+}
+
+// dayOf gives the midnight, in UTC, at which the day of a time began.
+func dayOf(at time.Time) time.Time {
+	year, month, day := at.UTC().Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// probes gives the inbox rows to look for.
+func (w window) probes(messages []message) (days dates, ids texts) {
+	for _, m := range messages {
+		if w.holds(m.at) {
+			days = append(days, dayOf(m.at))
+			ids = append(ids, m.id)
+		}
+	}
+	return days, ids
+}

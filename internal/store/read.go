@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"couponlease/internal/coupon"
+)
+
+// readOrders is the first round trip: it begins the transaction, locks the orders and
+// reads what is known about them. Whatever hangs on an order is read by statements of
+// its own after the lock, each with a fresh snapshot: a joined row would be as old as
+// the lock request.
+func (tx *transaction) readOrders(ctx context.Context) error {
+	var now time.Time
+	t := &trip{}
+	t.exec("begin", beginSQL)
+	t.query("read the clock", settingsSQL, func(rows pgx.Rows) error {
+		return rows.Scan(&now, nil, nil, nil, nil)
+	})
+	if len(tx.asked.admitted) > 0 {
+		t.exec("admit orders", admitOrdersSQL, texts(tx.asked.admitted))
+	}
+	if len(tx.asked.orders) > 0 {
+		orders := texts(tx.asked.orders)
+		t.query("lock orders", lockOrdersSQL, tx.scanOrder, orders)
+		t.query("read the coupons of orders", readNamedSQL, tx.scanNamed, orders)
+		t.query("read refunds", readRefundsSQL, tx.scanRefund, orders)
+		t.query("read refund decisions", readDecidedSQL, tx.scanDecided, orders)
+	}
+	t.query("read templates", readTemplatesSQL, tx.scanTemplate(false),
+		texts(tx.asked.templates), texts(tx.asked.coupons), texts(tx.asked.orders))
+	if err := t.send(ctx, tx); err != nil {
+		return err
+	}
+	tx.window = tx.store.windowAt(now)
+	tx.world = coupon.NewWorld(now, tx.store.options.Rules, tx.store.options.Source)
+	for _, order := range tx.orders {
+		tx.world.AddOrder(order)
+	}
+	return nil
+}
+
+// readCoupons is the second round trip: it locks the templates whose counters may
+// change, the counters per person and the coupons, and reads the inbox and the clock
+// once everything is locked.
+func (tx *transaction) readCoupons(ctx context.Context) error {
+	coupons := texts(distinct(append(tx.world.NamedCoupons(), tx.asked.coupons...)))
+	limited, perPerson := tx.limited()
+	var now time.Time
+	t := &trip{}
+	if len(limited) > 0 {
+		t.query("lock templates", lockTemplatesSQL, tx.scanTemplate(true), limited)
+	}
+	if perPerson {
+		templates, persons := tx.newUses()
+		t.exec("admit uses", admitUsesSQL, coupons, templates, persons)
+		t.query("lock uses", lockUsesSQL, tx.scanUses, coupons, templates, persons)
+	}
+	if len(coupons) > 0 {
+		t.query("lock coupons", lockCouponsSQL, tx.scanCoupon, coupons)
+	}
+	if days, ids := tx.window.probes(tx.asked.messages); len(ids) > 0 {
+		t.query("read the inbox", readReceiptsSQL, tx.scanReceipt, days, ids)
+	}
+	t.query("read the clock", clockSQL, func(rows pgx.Rows) error { return rows.Scan(&now) })
+	if err := t.send(ctx, tx); err != nil {
+		return err
+	}
+	tx.world.Now = now.UTC()
+	for _, l := range tx.templates {
+		tx.world.AddTemplate(l.template)
+	}
+	for _, c := range tx.coupons {
+		tx.world.AddCoupon(c)
+	}
+	return nil
+}
+
+// complete says whether every coupon came with its template and the counter of its
+// owner. One that was created between the two round trips did not.
+func (tx *transaction) complete() error {
+	for _, c := range tx.coupons {
+		l := tx.templates[c.Template]
+		if l == nil {
+			return fmt.Errorf("template %q of coupon %s: %w", c.Template, c.ID, errAppeared)
+		}
+		perPerson := l.template.UsesPerPerson != coupon.NoLimit && c.Owner != ""
+		if perPerson && !tx.uses[usesKey{c.Template, c.Owner}] {
+			return fmt.Errorf("uses by the owner of coupon %s: %w", c.ID, errAppeared)
+		}
+	}
+	return nil
+}
+
+// limited lists, sorted, the templates whose row has to be locked: uses of them are
+// counted, or a request issues from them. It also says whether any counts per person.
+func (tx *transaction) limited() (ids texts, perPerson bool) {
+	for id, l := range tx.templates {
+		if l.template.Limited() {
+			ids = append(ids, id)
+		}
+		perPerson = perPerson || l.template.UsesPerPerson != coupon.NoLimit
+	}
+	return distinct(append(ids, tx.asked.templates...)), perPerson
+}
+
+// newUses lists the counters for coupons that the batch is about to create.
+func (tx *transaction) newUses() (templates, persons texts) {
+	templates, persons = texts{}, texts{}
+	for _, key := range tx.asked.uses {
+		if l := tx.templates[key.template]; l != nil && l.template.UsesPerPerson != coupon.NoLimit {
+			templates = append(templates, key.template)
+			persons = append(persons, key.person)
+		}
+	}
+	return templates, persons
+}
+
+// readPolicies hands over the policies that the coupons, the templates and the
+// requests name. It asks the database only for versions it has never seen.
+func (tx *transaction) readPolicies(ctx context.Context) error {
+	needed := map[int64]bool{}
+	for _, version := range tx.asked.policies {
+		needed[version] = true
+	}
+	for _, l := range tx.templates {
+		needed[l.template.PolicyVersion] = true
+	}
+	for _, c := range tx.coupons {
+		needed[c.PolicyVersion] = true
+		if c.Redemption != nil {
+			needed[c.Redemption.PolicyVersion] = true
+		}
+	}
+	known, unknown := tx.store.knownPolicies(needed)
+	if len(unknown) > 0 {
+		t := &trip{}
+		t.query("read policies", readPoliciesSQL, func(rows pgx.Rows) error {
+			p, err := tx.store.scanPolicy(rows)
+			known = append(known, p)
+			return err
+		}, integers(unknown))
+		if err := t.send(ctx, tx); err != nil {
+			return err
+		}
+	}
+	for _, p := range known {
+		tx.world.AddPolicy(p)
+	}
+	return nil
+}
+
+// order finds the order that a row belongs to. There is one, because only rows of
+// locked orders are asked for and rows are never written without their order.
+func (tx *transaction) order(id string) (*coupon.Order, error) {
+	if o := tx.orders[id]; o != nil {
+		return o, nil
+	}
+	return nil, fmt.Errorf("order %s has rows of its own, but no row itself", id)
+}

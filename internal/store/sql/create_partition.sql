@@ -1,0 +1,1 @@
+select create_partition($1, $2, $3, $4, $5)

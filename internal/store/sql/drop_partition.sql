@@ -1,0 +1,1 @@
+select drop_partition($1)

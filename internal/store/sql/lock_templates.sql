@@ -1,0 +1,6 @@
+select template_id, version, status, budget, uses_per_person, held, issued, policy_version, valid_until, valid_days,
+       zone, transferable
+from coupon_template
+where template_id = any ($1::text[])
+order by template_id
+for no key update

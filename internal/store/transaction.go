@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"couponlease/internal/coupon"
+)
+
+// transaction is one attempt of Apply on one connection.
+type transaction struct {
+	store  *Store
+	conn   *pgxpool.Conn
+	asked  asked
+	world  *coupon.World
+	window window
+
+	// The rows as they were read, to tell new from changed and locked from not.
+	orders    map[string]*coupon.Order
+	named     map[orderCoupon]coupon.Named
+	templates map[string]*lockable
+	uses      map[usesKey]bool
+	coupons   []*coupon.Coupon
+}
+
+type orderCoupon struct{ order, coupon string }
+
+// lockable is a template and whether its row is locked.
+type lockable struct {
+	template *coupon.Template
+	locked   bool
+}
+
+func (s *Store) begin(ctx context.Context, a asked) (*transaction, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get a database connection: %w", err)
+	}
+	return &transaction{
+		store:     s,
+		conn:      conn,
+		asked:     a,
+		orders:    make(map[string]*coupon.Order, len(a.orders)),
+		named:     make(map[orderCoupon]coupon.Named, len(a.orders)),
+		templates: map[string]*lockable{},
+		uses:      map[usesKey]bool{},
+	}, nil
+}
+
+// rollbackTimeout bounds the attempt to end a transaction politely; a connection that
+// does not is closed, which ends it as well.
+const rollbackTimeout = 2 * time.Second
+
+// end takes back what was not committed and gives the connection back.
+func (tx *transaction) end(ctx context.Context) {
+	defer tx.conn.Release()
+	raw := tx.conn.Conn()
+	if raw.IsClosed() || raw.PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	if _, err := raw.Exec(ctx, rollbackSQL); err != nil {
+		_ = raw.Close(ctx) // the pool drops it; there is nobody else to tell
+	}
+}
+
+// trip is one round trip: statements that are sent together and answered in order.
+type trip struct {
+	batch   pgx.Batch
+	purpose []string
+	done    int
+}
+
+// query adds a statement and what is done with each of its rows.
+func (t *trip) query(purpose, sql string, scan func(pgx.Rows) error, args ...any) {
+	t.purpose = append(t.purpose, purpose)
+	t.batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		if err := forEach(rows, scan); err != nil {
+			return err
+		}
+		t.done++
+		return nil
+	})
+}
+
+// exec adds a statement whose rows do not matter.
+func (t *trip) exec(purpose, sql string, args ...any) {
+	t.query(purpose, sql, func(pgx.Rows) error { return nil }, args...)
+}
+
+// commit adds the COMMIT. A server that had aborted the transaction would answer it
+// with a polite ROLLBACK.
+func (t *trip) commit() {
+	t.purpose = append(t.purpose, "commit")
+	t.batch.Queue(commitSQL).Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" {
+			return fmt.Errorf("commit answered %q: %w", tag, errRolledBack)
+		}
+		t.done++
+		return nil
+	})
+}
+
+// send makes the round trip. The error names the statement that failed.
+func (t *trip) send(ctx context.Context, tx *transaction) error {
+	ctx, cancel := tx.store.deadline(ctx)
+	defer cancel()
+	err := tx.conn.SendBatch(ctx, &t.batch).Close()
+	if err != nil && t.done < len(t.purpose) {
+		return fmt.Errorf("%s: %w", t.purpose[t.done], err)
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+-- +goose Up
+
+-- One row per message, written once, with its outcome. The partition is the UTC day
+-- of the message's own time, which never changes, so that a redelivery looks in the
+-- same partition whenever it comes.
+create table inbox (
+    day        date   not null,
+    at         timestamptz not null,
+    done_at    timestamptz not null,
+    message_id text collate "C" not null,
+    hash       bytea  not null,
+    kind       text   not null,
+    order_id   text collate "C" not null,
+    code       text   not null,
+    status     text   not null,
+    primary key (message_id, day)
+) partition by range (day);
+
+create index inbox_order on inbox (order_id);
+
+-- Encoded groups of messages to publish. A row is written in the transaction that
+-- caused it and deleted once the broker has confirmed it.
+create table coupon_outbox (
+    id            bigint generated always as identity,
+    shard         int    not null,
+    messages      int    not null check (messages > 0),
+    parks         int    not null default 0,
+    created_at    timestamptz not null,
+    parked_at     timestamptz,
+    parked_reason text,
+    payload       text   not null,
+    primary key (shard, id)
+);
+
+-- Payloads live for milliseconds: compressing them costs more than it saves.
+alter table coupon_outbox alter column payload set storage external;
+
+create table outbox_lease (
+    shard      int primary key,
+    owner      text   not null,
+    fence      bigint not null,
+    expires_at timestamptz not null
+) with (fillfactor = 50);
+
+-- When which lease may be released. Timers that are due soon, nearly all of them,
+-- fall into daily partitions, dropped when their day is over. The few that are due
+-- late are deleted one by one.
+create table lease_timer (
+    due_at    timestamptz not null,
+    version   bigint  not null,
+    lease_id  uuid    not null,
+    far       boolean not null,
+    coupon_id text collate "C" not null,
+    primary key (due_at, lease_id, version, far)
+) partition by list (far);
+
+create table lease_timer_far partition of lease_timer for values in (true);
+create table lease_timer_near partition of lease_timer for values in (false) partition by range (due_at);
+create table lease_timer_near_default partition of lease_timer_near default;
+
+-- drop_partition drops one daily partition that is there and not needed. It returns
+-- false for timers of a lease that is still held: the sweeper needs them.
+-- +goose StatementBegin
+create function drop_partition(partition text) returns boolean
+language plpgsql as $$
+declare
+    needed boolean;
+begin
+    if to_regclass(partition) is null then
+        return false;
+    end if;
+    if partition like 'lease_timer_near_%' then
+        execute format(
+            'select exists (
+                 select from %I t
+                 join user_coupon c on c.coupon_id = t.coupon_id and c.state = ''LOCKED''
+                     and c.lease_id = t.lease_id and c.lease_version = t.version)', partition)
+        into needed;
+        if needed then
+            return false;
+        end if;
+    end if;
+    execute format('drop table %I', partition);
+    return true;
+end
+$$;
+-- +goose StatementEnd
+
+-- The first partitions; the daemon keeps adding and dropping.
+-- +goose StatementBegin
+do $$
+declare
+    today date := (clock_timestamp() at time zone 'UTC')::date;
+    day   date;
+begin
+    for offset_days in -14 .. 2 loop
+        day := today + offset_days;
+        perform create_partition('inbox', 'inbox_' || to_char(day, 'YYYYMMDD'), 'day', day::text, (day + 1)::text);
+    end loop;
+    for offset_days in -1 .. 9 loop
+        day := today + offset_days;
+        perform create_partition('lease_timer_near', 'lease_timer_near_' || to_char(day, 'YYYYMMDD'), 'due_at',
+            day::text || ' 00:00:00+00', (day + 1)::text || ' 00:00:00+00');
+    end loop;
+end
+$$;
+-- +goose StatementEnd
+
+-- +goose Down
+drop function drop_partition(text);
+drop table lease_timer;
+drop table outbox_lease;
+drop table coupon_outbox;
+drop table inbox;
