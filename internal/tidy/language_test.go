@@ -7,12 +7,6 @@ import (
 	"strings"
 )
 
-// maySleep names the files that may call time.Sleep, each with its reason. Product code is not among them: it waits on
-// timers that a context can end; and tests wait for conditions.
-var maySleep = map[string]string{
-	"internal/batcher/bench_test.go": "its transactions cost time, which is what the benchmark is about",
-}
-
 // unfinished are the words for work that was left lying; spelled in halves, so that this file does not contain them.
 var unfinished = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|not imple` + `mented)\b`)
 
@@ -27,8 +21,8 @@ var languageRules = []rule{
 			return each(r.golang(true), func(f file) []string { return sleeps(r, f) })
 		},
 		good: map[string]string{
-			"x_test.go": "package x\n\nimport (\n\t\"testing\"\n\t\"testing/synctest\"\n\t\"time\"\n)\n\n" +
-				"func TestX(t *testing.T) {\n\tsynctest.Test(t, func(t *testing.T) { time.Sleep(time.Hour) })\n}\n",
+			"x_test.go": "package x\n\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\n\n" +
+				"func pass() {\n\tsynctest.Wait()\n\ttime.Sleep(time.Hour)\n}\n",
 		},
 		bad: map[string]string{
 			"x.go":      "package x\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n",
@@ -99,30 +93,13 @@ var languageRules = []rule{
 	},
 }
 
-// sleeps finds calls of time.Sleep, but for those in a synctest bubble, where time is not real.
+// sleeps finds calls of time.Sleep. Tests that use synctest may: in a bubble time is not real, and a sleep is the way to
+// let it pass.
 func sleeps(r tree, f file) []string {
-	var found []string
-	synctest, clock := localName(f, "testing/synctest"), localName(f, "time")
-	ast.Inspect(f.ast, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if name, ok := selected(call.Fun, synctest); ok && name == "Test" {
-				return false
-			}
-		}
-		if name, ok := selected(n, clock); ok && name == "Sleep" {
-			found = append(found, finding(f.name, r.line(n.Pos()), "time.Sleep"))
-		}
-		return true
-	})
-	_, allowed := maySleep[f.name]
-	switch {
-	case allowed && len(found) == 0:
-		return []string{finding(f.name, 1, "it may sleep and does not: take it off the list")}
-	case allowed:
+	if f.isTest() && localName(f, "testing/synctest") != "" {
 		return nil
-	default:
-		return found
 	}
+	return r.uses(f, "time", "Sleep")
 }
 
 // undocumented names the first product file of each package that has no package comment.

@@ -7,7 +7,7 @@ import (
 )
 
 // quoted finds string literals, raw or not, and the patterns of embed directives.
-var quoted = regexp.MustCompile("\"[^\"\n]*\"|`[^`]*`|(?m:^//go:embed .*$)")
+var quoted = regexp.MustCompile("\"[^\"\n]*\"|`[^`]*`|(?m:^\\s*//go:embed .*$)")
 
 var sqlRules = []rule{{
 	name:   "every query is used",
@@ -35,7 +35,7 @@ var sqlRules = []rule{{
 		"internal/store/sql/load.sql":  "SELECT 1;\n",
 		"internal/store/sql/write.sql": "SELECT 1;\n",
 		"internal/store/one.sql":       "SELECT 1;\n",
-		"internal/store/x.go": "package store\n\nimport _ \"embed\"\n\n//go:embed one.sql\nvar one string\n\n" +
+		"internal/store/x.go": "package store\n\nimport _ \"embed\"\n\nvar (\n\t//go:embed one.sql\n\tone string\n)\n\n" +
 			"var two, three = query(\"load\"), query(\"sql/write.sql\")\n",
 	},
 	bad: map[string]string{
