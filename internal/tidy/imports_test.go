@@ -17,7 +17,7 @@ var (
 
 // The layers, from the top down.
 var (
-	edges    = own("cmd", "router", "internal/console", "internal/bench")
+	edges    = own("cmd", "router", "internal/console")
 	adapters = own("internal/store", "internal/amqp", "internal/quota")
 	useCases = own("internal/engine", "internal/outbox", "internal/deadletter", "internal/reconcile")
 )
@@ -115,8 +115,8 @@ var directions = []direction{
 		reason:  "a main package wires; what is worth importing belongs below internal",
 		breaker: "internal/console", breaks: module + "/cmd/couponctl",
 	}, {
-		name: "testkit: tests only", never: own("internal/testkit"),
-		reason:  "the product must not carry its test tools, and they import past every door",
+		name: "test tools: tests only", never: own(testTools...),
+		reason:  "the product must not carry its test tools, which import past every door",
 		breaker: "internal/engine", breaks: module + "/internal/testkit",
 	}, {
 		name: "no frameworks", never: []string{

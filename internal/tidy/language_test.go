@@ -93,8 +93,8 @@ var languageRules = []rule{
 	},
 }
 
-// sleeps finds calls of time.Sleep. Tests that use synctest may: in a bubble time is not real, and a sleep is the way to
-// let it pass.
+// sleeps finds calls of time.Sleep. Tests that use synctest may: in a bubble time is not real, and a sleep is the way
+// to let it pass.
 func sleeps(r tree, f file) []string {
 	if f.isTest() && localName(f, "testing/synctest") != "" {
 		return nil

@@ -105,9 +105,13 @@ func (r tree) line(at token.Pos) int { return r.fset.Position(at).Line }
 // dir is the directory of the file: for Go, its package below the module path.
 func (f file) dir() string { return path.Dir(f.name) }
 
-// isTest: test files, and packages that exist for tests, as Go names them: httptest, ledgertest.
+// testTools are packages that tests and benchmarks are made of. They are not part of the product, and may import what
+// tests may; the product must not import them.
+var testTools = []string{"internal/testkit", "internal/fleet", "internal/bench", "internal/tidy"}
+
+// isTest: test files, test tools, and packages named as Go names those that help to test another: ledgertest.
 func (f file) isTest() bool {
-	return strings.HasSuffix(f.name, "_test.go") || strings.HasSuffix(f.dir(), "test") || within(f.dir(), "internal/testkit")
+	return strings.HasSuffix(f.name, "_test.go") || strings.HasSuffix(f.dir(), "test") || within(f.dir(), testTools...)
 }
 
 // imports are the import paths of a Go file with their lines.
