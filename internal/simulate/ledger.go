@@ -1,0 +1,311 @@
+// Package simulate is the product's world in memory: a ledger that behaves like
+// the database, a deterministic source of ids and tokens, and the runner of the
+// acceptance cases. It is the oracle the real store is held against.
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"couponlease/internal/coupon"
+	"couponlease/internal/policy"
+)
+
+// ErrCrashed stands for a process that died before its commit.
+var ErrCrashed = errors.New("crashed before commit")
+
+// Ledger keeps every row in memory and serves one transaction at a time.
+type Ledger struct {
+	// Now is the clock that judges deadlines.
+	Now    func() time.Time
+	Rules  coupon.Rules
+	Source coupon.Source
+
+	mutex     sync.Mutex
+	failures  []error
+	receipts  map[string]*coupon.Receipt
+	orders    map[string]*coupon.Order
+	coupons   map[string]*coupon.Coupon
+	templates map[string]*coupon.Template
+	policies  map[int64]policy.Policy
+	uses      map[usesKey]*coupon.Uses
+
+	operations  map[string][]coupon.OperationRow
+	leases      map[string][]coupon.LeaseRow
+	redemptions map[string][]coupon.RedemptionRow
+	decisions   map[string][]coupon.RefundDecision
+	reviews     []coupon.ReviewRow
+	timers      []coupon.Timer
+	outbox      []coupon.OutboxRow
+}
+
+type usesKey struct{ template, person string }
+
+// NewLedger gives an empty ledger with the default return policy.
+func NewLedger(now func() time.Time, rules coupon.Rules, source coupon.Source) *Ledger {
+	standard := policy.Default()
+	return &Ledger{
+		Now: now, Rules: rules, Source: source,
+		receipts:    map[string]*coupon.Receipt{},
+		orders:      map[string]*coupon.Order{},
+		coupons:     map[string]*coupon.Coupon{},
+		templates:   map[string]*coupon.Template{},
+		policies:    map[int64]policy.Policy{standard.Version: standard},
+		uses:        map[usesKey]*coupon.Uses{},
+		operations:  map[string][]coupon.OperationRow{},
+		leases:      map[string][]coupon.LeaseRow{},
+		redemptions: map[string][]coupon.RedemptionRow{},
+		decisions:   map[string][]coupon.RefundDecision{},
+	}
+}
+
+// Fail makes the coming transactions end with these errors after they decided
+// and before they commit, one each.
+func (l *Ledger) Fail(errs ...error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.failures = append(l.failures, errs...)
+}
+
+// Apply runs decide on copies of the rows the requests need and keeps what it
+// changed, all or nothing.
+func (l *Ledger) Apply(ctx context.Context, requests []coupon.Request, decide func(*coupon.World)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	world := l.load(requests)
+	decide(world)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if len(l.failures) > 0 {
+		err := l.failures[0]
+		l.failures = l.failures[1:]
+		return err
+	}
+	return l.commit(world)
+}
+
+func (l *Ledger) load(requests []coupon.Request) *coupon.World {
+	world := coupon.NewWorld(l.Now().Truncate(time.Microsecond), l.Rules, l.Source)
+	for i := range requests {
+		r := &requests[i]
+		if receipt := l.receipts[r.ID]; receipt != nil {
+			kept := *receipt
+			world.AddReceipt(&kept)
+		}
+		l.loadOrders(world, r.Fact.Orders())
+		l.loadCoupons(world, r.Fact.Coupons())
+	}
+	for missing := world.MissingOrders(); len(missing) > 0; missing = world.MissingOrders() {
+		l.loadOrders(world, missing)
+	}
+	l.loadCoupons(world, world.NamedCoupons())
+	for _, template := range l.templates {
+		row := *template
+		world.AddTemplate(&row)
+	}
+	for _, rules := range l.policies {
+		world.AddPolicy(rules)
+	}
+	for _, uses := range l.uses {
+		row := *uses
+		world.AddUses(&row)
+	}
+	return world
+}
+
+func (l *Ledger) loadOrders(world *coupon.World, ids []string) {
+	for _, id := range ids {
+		switch row := l.orders[id]; {
+		case world.OrderRow(id) != nil:
+		case row != nil:
+			world.AddOrder(row.Clone())
+		default:
+			world.AddOrder(&coupon.Order{ID: id})
+		}
+	}
+}
+
+func (l *Ledger) loadCoupons(world *coupon.World, ids []string) {
+	for _, id := range ids {
+		if row := l.coupons[id]; row != nil && world.Coupon(id) == nil {
+			world.AddCoupon(row.Clone())
+		}
+	}
+}
+
+// commit keeps the changes, and refuses what the database would refuse.
+func (l *Ledger) commit(world *coupon.World) error {
+	changes := world.Changes()
+	for _, change := range changes.Coupons {
+		var version int64
+		if row := l.coupons[change.Row.ID]; row != nil {
+			version = row.Version
+		}
+		if version != change.Base {
+			return fmt.Errorf("coupon %s is at version %d, not %d", change.Row.ID, version, change.Base)
+		}
+	}
+	for _, op := range changes.Operations {
+		for i := range l.operations[op.Coupon] {
+			known := &l.operations[op.Coupon][i]
+			if known.To == op.To || op.BusinessKey != "" && known.BusinessKey == op.BusinessKey {
+				return fmt.Errorf("coupon %s: version %d or key %q is taken", op.Coupon, op.To, op.BusinessKey)
+			}
+		}
+	}
+	l.keepRows(changes)
+	l.keepEvidence(changes)
+	for _, rules := range world.NewPolicies() {
+		l.policies[rules.Version] = rules
+	}
+	return nil
+}
+
+func (l *Ledger) keepRows(changes *coupon.Changes) {
+	for _, change := range changes.Coupons {
+		l.coupons[change.Row.ID] = change.Row.Clone()
+	}
+	for _, order := range changes.Orders {
+		l.orders[order.ID] = order.Clone()
+	}
+	for _, template := range changes.Templates {
+		row := *template
+		l.templates[row.ID] = &row
+	}
+	for _, uses := range changes.Uses {
+		row := *uses
+		l.uses[usesKey{row.Template, row.Person}] = &row
+	}
+	for _, receipt := range changes.Receipts {
+		row := *receipt
+		l.receipts[row.ID] = &row
+	}
+}
+
+func (l *Ledger) keepEvidence(changes *coupon.Changes) {
+	for _, op := range changes.Operations {
+		l.operations[op.Coupon] = append(l.operations[op.Coupon], *op)
+	}
+	for _, lease := range changes.Leases {
+		l.leases[lease.Coupon] = append(l.leases[lease.Coupon], *lease)
+	}
+	for _, redemption := range changes.Redemptions {
+		l.redemptions[redemption.Coupon] = append(l.redemptions[redemption.Coupon], redemption)
+	}
+	for _, decision := range changes.Decisions {
+		l.decisions[decision.Coupon] = append(l.decisions[decision.Coupon], *decision)
+	}
+	for _, review := range changes.Reviews {
+		l.reviews = append(l.reviews, *review)
+	}
+	for _, timer := range changes.Timers {
+		if !timer.Rearmed {
+			l.timers = append(l.timers, timer)
+		}
+	}
+	l.outbox = append(l.outbox, changes.Outbox...)
+}
+
+// EachHistory gives every coupon with its evidence, in id order.
+func (l *Ledger) EachHistory(_ context.Context, visit func(coupon.History) error) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(l.coupons)) {
+		if err := visit(l.history(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) history(id string) coupon.History {
+	return coupon.History{
+		Coupon:      l.coupons[id].Clone(),
+		Operations:  slices.Clone(l.operations[id]),
+		Leases:      slices.Clone(l.leases[id]),
+		Redemptions: slices.Clone(l.redemptions[id]),
+		Decisions:   slices.Clone(l.decisions[id]),
+	}
+}
+
+// EachOrder gives every order row, in id order.
+func (l *Ledger) EachOrder(_ context.Context, visit func(*coupon.Order) error) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(l.orders)) {
+		if err := visit(l.orders[id].Clone()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reviews lists the cases opened, oldest first.
+func (l *Ledger) Reviews(context.Context) ([]coupon.ReviewRow, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return slices.Clone(l.reviews), nil
+}
+
+// Expirable lists, after cursor and in id order, free coupons whose validity is
+// over.
+func (l *Ledger) Expirable(_ context.Context, cursor string, limit int) ([]string, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	now := l.Now()
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(l.coupons)) {
+		if row := l.coupons[id]; id > cursor && row.State == coupon.Available && row.Over(now) && len(ids) < limit {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// DueTimers lists the armed timers that are due, earliest first.
+func (l *Ledger) DueTimers(_ context.Context, limit int) ([]coupon.Timer, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	now := l.Now()
+	var due []coupon.Timer
+	for _, timer := range l.timers {
+		row := l.coupons[timer.Coupon]
+		if !timer.Due.After(now) && row.Lease != nil && row.Lease.ID == timer.LeaseID {
+			due = append(due, timer)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b coupon.Timer) int {
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.LeaseID, b.LeaseID))
+	})
+	return due[:min(len(due), limit)], nil
+}
+
+// History gives one coupon with its evidence.
+func (l *Ledger) History(_ context.Context, id string) (coupon.History, bool, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.coupons[id] == nil {
+		return coupon.History{}, false, nil
+	}
+	return l.history(id), true, nil
+}
+
+// Order gives the row of an order, empty if nothing is known of it.
+func (l *Ledger) Order(_ context.Context, id string) (*coupon.Order, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if row := l.orders[id]; row != nil {
+		return row.Clone(), nil
+	}
+	return &coupon.Order{ID: id}, nil
+}

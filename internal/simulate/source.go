@@ -1,0 +1,34 @@
+package simulate
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"couponlease/internal/coupon"
+)
+
+// NewSource gives ids and tokens that are the same in every run with the same
+// seed: ids keep the order in which they were made, as UUIDv7 do.
+func NewSource(seed string) coupon.Source {
+	var count uint64
+	return coupon.Source{
+		ID: func() string {
+			count++
+			sum := sha256.Sum256([]byte(seed))
+			var id uuid.UUID
+			for i := range 6 {
+				id[i] = byte(count >> (8 * (5 - i)))
+			}
+			copy(id[6:], sum[:10])
+			id[6] = id[6]&0x0f | 0x70
+			id[8] = id[8]&0x3f | 0x80
+			return id.String()
+		},
+		Token: func(order, id string, generation int64) coupon.Token {
+			secret := fmt.Sprintf("%s:%s/%s#%d", seed, order, id, generation)
+			return coupon.Token{Secret: secret, Hash: coupon.HashToken(secret)}
+		},
+	}
+}
