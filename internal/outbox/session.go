@@ -107,11 +107,7 @@ func (s *session) next() ([]entry, error) {
 		if err := s.over(); err != nil {
 			return nil, err
 		}
-		err := s.unpark()
-		var entries []entry
-		if err == nil {
-			entries, err = s.take()
-		}
+		entries, err := s.look()
 		switch {
 		case errors.Is(err, ErrFenced):
 			return nil, err
@@ -131,6 +127,18 @@ func (s *session) next() ([]entry, error) {
 			s.idle()
 		}
 	}
+}
+
+func (s *session) look() ([]entry, error) {
+	// Rows of a removal that is through are not left out any longer: a parked one
+	// may be pending again.
+	if err := s.noteRemoval(); err != nil {
+		return nil, err
+	}
+	if err := s.unpark(); err != nil {
+		return nil, err
+	}
+	return s.take()
 }
 
 // idle waits until it is worth looking again.

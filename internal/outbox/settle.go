@@ -44,7 +44,20 @@ func (s *session) awaitRemoval() error {
 	if s.removal == nil {
 		return nil
 	}
-	err := <-s.removal
+	return s.removed(<-s.removal)
+}
+
+// noteRemoval is awaitRemoval without the waiting.
+func (s *session) noteRemoval() error {
+	select {
+	case err := <-s.removal:
+		return s.removed(err)
+	default:
+		return nil
+	}
+}
+
+func (s *session) removed(err error) error {
 	s.removal, s.removing = nil, s.removing[:0]
 	return err
 }
