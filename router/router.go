@@ -44,6 +44,8 @@ type Config struct {
 	// for the windowed subscriber, many for the stock one.
 	Queues        []string
 	Subscriptions int
+	// Tiers are the waits between attempts; none takes DefaultTiers.
+	Tiers []time.Duration
 	// CloseTimeout bounds Close; it has to be longer than the subscriber's drain.
 	CloseTimeout time.Duration
 	// Host and Version name this process on dead letters.
@@ -59,6 +61,7 @@ type consumer struct {
 	Config
 	queue string
 	table map[string]handlers.Translate
+	judge judge
 }
 
 // New gives a Watermill router that consumes the queues. The caller runs and
@@ -66,6 +69,9 @@ type consumer struct {
 func New(cfg Config) (*message.Router, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if len(cfg.Tiers) == 0 {
+		cfg.Tiers = DefaultTiers()
 	}
 	r, err := message.NewRouter(
 		message.RouterConfig{CloseTimeout: cfg.CloseTimeout},
@@ -76,7 +82,7 @@ func New(cfg Config) (*message.Router, error) {
 		return nil, fmt.Errorf("make router: %w", err)
 	}
 	for _, queue := range cfg.Queues {
-		c := &consumer{Config: cfg, queue: queue, table: handlers.Table()}
+		c := &consumer{Config: cfg, queue: queue, table: handlers.Table(), judge: judge{cfg.Tiers}}
 		for i := range max(1, cfg.Subscriptions) {
 			name := queue
 			if cfg.Subscriptions > 1 {
@@ -109,7 +115,7 @@ func (c *consumer) answer(msg *message.Message) (string, Verdict, []coupon.Outco
 	}
 	translate := c.table[envelope.Type]
 	if translate == nil {
-		return envelope.Type, judgeMalformed(&messages.Malformed{
+		return envelope.Type, c.judge.malformed(&messages.Malformed{
 			Reason: messages.SchemaUnknown, Detail: "this version does not consume " + envelope.Type,
 		}, tried), nil
 	}
@@ -118,15 +124,15 @@ func (c *consumer) answer(msg *message.Message) (string, Verdict, []coupon.Outco
 		return envelope.Type, c.unreadable(err, tried), nil
 	}
 	outcomes, errs := c.Engine.SubmitAll(msg.Context(), requests)
-	return envelope.Type, judge(outcomes, errs, tried), outcomes
+	return envelope.Type, c.judge.answered(outcomes, errs, tried), outcomes
 }
 
 func (c *consumer) unreadable(err error, tried int) Verdict {
 	var malformed *messages.Malformed
 	if errors.As(err, &malformed) {
-		return judgeMalformed(malformed, tried)
+		return c.judge.malformed(malformed, tried)
 	}
-	return again(Verdict{Reason: ReasonHandlerError, Detail: err.Error()}, tried)
+	return c.judge.again(Verdict{Reason: ReasonHandlerError, Detail: err.Error()}, tried)
 }
 
 func (c *consumer) carryOut(msg *message.Message, verdict Verdict) error {
@@ -195,6 +201,11 @@ func (c *consumer) publish(ctx context.Context, publication amqp.Publication) er
 		err := c.Publisher.PublishBatch(ctx, []amqp.Publication{publication})[0]
 		if err == nil {
 			return nil
+		}
+		if errors.Is(err, amqp.ErrInvalid) {
+			// It can never be forwarded. Given back often enough, the broker itself
+			// dead-letters it.
+			return fmt.Errorf("forward message: %w", err)
 		}
 		c.Logger.Warn("message could not be forwarded", "queue", c.queue, "message", publication.ID, "error", err)
 		select {

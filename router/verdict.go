@@ -40,27 +40,30 @@ const (
 	ReasonHandlerError = "HANDLER_ERROR"
 )
 
-// Tiers are the waits before a message that failed is tried again. Each is one
-// delay level of the broker, and so costs it one hop.
-func Tiers() []time.Duration {
+// DefaultTiers are the waits before a message that failed is tried again. Each is
+// one delay level of the broker, and so costs it one hop.
+func DefaultTiers() []time.Duration {
 	return []time.Duration{time.Second, 8 * time.Second, 64 * time.Second, 512 * time.Second}
 }
 
-// judgeMalformed is the verdict on a message that cannot be read. An unknown
-// version may become known while replicas are being upgraded, so it is tried
-// again; nothing else gets better with time.
-func judgeMalformed(err *messages.Malformed, attempt int) Verdict {
+// judge knows how often a message is tried, and how long apart.
+type judge struct{ tiers []time.Duration }
+
+// malformed is the verdict on a message that cannot be read. An unknown version
+// may become known while replicas are being upgraded, so it is tried again;
+// nothing else gets better with time.
+func (j judge) malformed(err *messages.Malformed, attempt int) Verdict {
 	verdict := Verdict{Action: Bury, Reason: string(err.Reason), Detail: err.Error()}
 	if err.Reason == messages.SchemaUnknown {
-		return again(verdict, attempt)
+		return j.again(verdict, attempt)
 	}
 	return verdict
 }
 
-// judge is the verdict on a message whose requests were answered. The worst
+// answered is the verdict on a message whose requests were answered. The worst
 // answer counts: a message is only acknowledged when every request of it is
 // final.
-func judge(outcomes []coupon.Outcome, errs []error, attempt int) Verdict {
+func (j judge) answered(outcomes []coupon.Outcome, errs []error, attempt int) Verdict {
 	verdict := Verdict{Action: Ack, Reason: string(coupon.OK)}
 	for i, outcome := range outcomes {
 		var failed *batcher.Error
@@ -75,21 +78,20 @@ func judge(outcomes []coupon.Outcome, errs []error, attempt int) Verdict {
 			errors.Is(err, context.DeadlineExceeded):
 			return Verdict{Action: Requeue, Reason: "STOPPING", Detail: err.Error()}
 		case errors.As(err, &failed):
-			verdict = again(Verdict{Reason: ReasonHandlerError, Detail: failed.Error()}, attempt)
+			verdict = j.again(Verdict{Reason: ReasonHandlerError, Detail: failed.Error()}, attempt)
 		default:
-			verdict = again(Verdict{Reason: ReasonHandlerError, Detail: err.Error()}, attempt)
+			verdict = j.again(Verdict{Reason: ReasonHandlerError, Detail: err.Error()}, attempt)
 		}
 	}
 	return verdict
 }
 
 // again retries while tiers are left, and buries then. attempt counts from 1.
-func again(verdict Verdict, attempt int) Verdict {
-	tiers := Tiers()
-	if attempt > len(tiers) {
+func (j judge) again(verdict Verdict, attempt int) Verdict {
+	if attempt > len(j.tiers) {
 		verdict.Action = Bury
 		return verdict
 	}
-	verdict.Action, verdict.Delay = Retry, tiers[attempt-1]
+	verdict.Action, verdict.Delay = Retry, j.tiers[attempt-1]
 	return verdict
 }
