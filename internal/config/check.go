@@ -58,15 +58,32 @@ func judge(flag *kong.Flag, unread []string) string {
 			return fmt.Sprintf("%d is out of range; use %s", value, bounds(flag))
 		}
 	case time.Duration:
-		if text, ok := wasUnread(int64(value), unread); ok {
-			return fmt.Sprintf("%q is not a duration; use %s, such as %s", text, bounds(flag), flag.Default)
+		return judgeDuration(flag, value, unread)
+	case []time.Duration:
+		if len(value) == 0 || len(value) > maxList {
+			return fmt.Sprintf("has %d values; use 1 to %d, such as %s", len(value), maxList, flag.Default)
 		}
-		least, most := limits(flag, time.ParseDuration)
-		if value < least || value > most {
-			return fmt.Sprintf("%v is out of range; use %s", value, bounds(flag))
+		for _, one := range value {
+			if wrong := judgeDuration(flag, one, unread); wrong != "" {
+				return wrong
+			}
 		}
 	case string:
 		return judgeText(flag, value)
+	}
+	return ""
+}
+
+// maxList is the most values that a list may have.
+const maxList = 16
+
+func judgeDuration(flag *kong.Flag, value time.Duration, unread []string) string {
+	if text, ok := wasUnread(int64(value), unread); ok {
+		return fmt.Sprintf("%q is not a duration; use %s, such as %s", text, bounds(flag), flag.Default)
+	}
+	least, most := limits(flag, time.ParseDuration)
+	if value < least || value > most {
+		return fmt.Sprintf("%v is out of range; use %s", value, bounds(flag))
 	}
 	return ""
 }
@@ -143,8 +160,13 @@ func isSecret(flag *kong.Flag) bool { return flag.Tag.Has("redact") }
 
 // text is the value as it would be written on the command line.
 func text(target reflect.Value) string {
-	if d, ok := target.Interface().(time.Duration); ok {
-		return d.String()
+	list, ok := target.Interface().([]time.Duration)
+	if !ok {
+		return fmt.Sprint(target.Interface())
 	}
-	return fmt.Sprint(target.Interface())
+	texts := make([]string, len(list))
+	for i, one := range list {
+		texts[i] = one.String()
+	}
+	return strings.Join(texts, ",")
 }

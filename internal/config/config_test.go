@@ -52,7 +52,8 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	t.Setenv("COUPONLEASE_SWEEP_INTERVAL", "soon")
 	t.Setenv("COUPONLEASE_AMQP_URL", "http://guest:secret@mq")
 	_, err := parse(t, "--order-lease=-5m", "--writers", "-3", "--topology=maybe", "--log-format=xml",
-		"--http-addr=8080", "--amqp-ca-file=/no/such/file", "--drain-timeout=1", "--stacking=all")
+		"--http-addr=8080", "--amqp-ca-file=/no/such/file", "--drain-timeout=1", "--stacking=all",
+		"--retry-tiers=1s,soon,2s")
 	var wrong *Error
 	if !errors.As(err, &wrong) {
 		t.Fatalf("got %v, want an *Error", err)
@@ -63,6 +64,7 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 		"--amqp-ca-file (COUPONLEASE_AMQP_CA_FILE): stat /no/such/file: no such file or directory; name a file that can be read",
 		"--topology (COUPONLEASE_TOPOLOGY): \"maybe\" is unknown; use declare or verify or off",
 		"--prefetch (COUPONLEASE_PREFETCH): 0 is out of range; use 1 to 2000",
+		"--retry-tiers (COUPONLEASE_RETRY_TIERS): \"soon\" is not a duration; use 1s to 36h, such as 1s,8s,64s,512s",
 		"--batch (COUPONLEASE_BATCH): \"many\" is not a whole number; use 1 to 4096",
 		"--writers (COUPONLEASE_WRITERS): -3 is out of range; use 1 to 64",
 		"--order-lease (COUPONLEASE_ORDER_LEASE): -5m0s is out of range; use 1s to 8760h",
@@ -87,12 +89,13 @@ func TestFlagBeatsEnvironmentBeatsDefault(t *testing.T) {
 	t.Setenv("COUPONLEASE_BATCH", "64")
 	t.Setenv("COUPONLEASE_WRITERS", "4")
 	t.Setenv("COUPONLEASE_ORDER_LEASE", "nonsense that a flag overrides")
-	got, err := parse(t, "--batch=32", "--order-lease=20m")
+	got, err := parse(t, "--batch=32", "--order-lease=20m", "--retry-tiers=1s,2s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := valid()
 	want.Batch, want.Writers, want.OrderLease = 32, 4, 20*time.Minute
+	want.RetryTiers = []time.Duration{time.Second, 2 * time.Second}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
@@ -111,6 +114,7 @@ func TestCheckJudgesTheStructItself(t *testing.T) {
 		{"any free port", func(d *Daemon) { d.HTTPAddr = "127.0.0.1:0" }, ""},
 		{"port out of range", func(d *Daemon) { d.HTTPAddr = "127.0.0.1:65536" }, "--http-addr"},
 		{"no broker", func(d *Daemon) { d.AMQPURL = "" }, "--amqp-url"},
+		{"no retries", func(d *Daemon) { d.RetryTiers = nil }, "--retry-tiers"},
 		{"no shards", func(d *Daemon) { d.OutboxShards = 0 }, "--outbox-shards"},
 		{"nothing set at all", func(d *Daemon) { *d = Daemon{} }, "--writers"},
 	}
@@ -144,7 +148,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 			t.Errorf("--%s: belongs to no group", flag.Name)
 		}
 		switch flag.Target.Interface().(type) {
-		case int, time.Duration:
+		case int, time.Duration, []time.Duration:
 			if !flag.Tag.Has("min") || !flag.Tag.Has("max") || !flag.HasDefault {
 				t.Errorf("--%s: a number needs min, max and default", flag.Name)
 			}

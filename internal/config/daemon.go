@@ -29,9 +29,11 @@ type Daemon struct {
 
 	Transport string `name:"transport" env:"COUPONLEASE_TRANSPORT" default:"windowed" oneof:"windowed stock" group:"Messages in" help:"How messages are taken: windowed has many in flight on one channel for each queue; stock is watermill-amqp's subscriber, the slower fallback."`
 
-	StockSubscriptions int `name:"stock-subscriptions" env:"COUPONLEASE_STOCK_SUBSCRIPTIONS" default:"16" min:"1" max:"1024" group:"Messages in" help:"Subscriptions on each queue with --transport=stock, each with one message in flight."`
+	Subscriptions int `name:"subscriptions" env:"COUPONLEASE_SUBSCRIPTIONS" default:"16" min:"1" max:"1024" group:"Messages in" help:"Subscriptions on each queue with --transport=stock, each with one message in flight."`
 
 	Prefetch int `name:"prefetch" env:"COUPONLEASE_PREFETCH" default:"512" min:"1" max:"2000" group:"Messages in" help:"Messages in flight from each queue with --transport=windowed."`
+
+	RetryTiers []time.Duration `name:"retry-tiers" env:"COUPONLEASE_RETRY_TIERS" default:"1s,8s,64s,512s" min:"1s" max:"36h" group:"Messages in" help:"Waits before a message that failed is tried again; after the last it is a dead letter. Powers of two of a second cost the broker least."`
 
 	Batch int `name:"batch" env:"COUPONLEASE_BATCH" default:"256" min:"1" max:"4096" group:"Engine" help:"Most requests that share one transaction."`
 
@@ -61,7 +63,7 @@ type Daemon struct {
 
 	InboxRetentionDays int `name:"inbox-retention-days" env:"COUPONLEASE_INBOX_RETENTION_DAYS" default:"14" min:"1" max:"3650" group:"Process" help:"Whole days for which messages are remembered by id; after that only business keys protect against repeats."`
 
-	HTTPAddr string `name:"http-addr" env:"COUPONLEASE_HTTP_ADDR" default:"127.0.0.1:8080" form:"address" group:"Process" help:"Address of /healthz, /readyz and /metrics, as host:port. Port 0: any free one, which the log names."`
+	HTTPAddr string `name:"http-addr" aliases:"http-address" env:"COUPONLEASE_HTTP_ADDR" default:"127.0.0.1:8080" form:"address" group:"Process" help:"Address of /healthz, /readyz and /metrics, as host:port. Port 0: any free one, which the log names."`
 
 	LogLevel string `name:"log-level" env:"COUPONLEASE_LOG_LEVEL" default:"info" oneof:"debug info warn error" group:"Process" help:"Least severe level that is logged."`
 
