@@ -36,11 +36,13 @@ build: ## build coupond and couponctl into bin/
 
 .PHONY: test
 test: vet format ## run every test against real services, starting them if needed
+	$(STACK) tools
 	$(STACK) run timeout -k 30s 30m go test -timeout 15m ./...
 	@echo "make test: passed"
 
 .PHONY: test-race
 test-race: ## run every test with the race detector
+	$(STACK) tools
 	$(STACK) run timeout -k 30s 60m go test -race -timeout 30m ./...
 	@echo "make test-race: passed"
 

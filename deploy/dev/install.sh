@@ -31,6 +31,11 @@ install_missing() {
   done
 }
 
+# install_tools: what only the tests need, a producer that knows nothing of this project.
+install_tools() {
+  [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c 'import pika' 2>/dev/null || install_packages python3-pika
+}
+
 # as_root COMMAND...: directly, or through sudo when that needs no password.
 as_root() {
   if [[ $EUID == 0 ]]; then

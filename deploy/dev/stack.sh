@@ -38,6 +38,7 @@ usage: deploy/dev/stack.sh COMMAND
   up               install what is missing, start every service, wait until all are ready; stays up until `down`
   down             stop every service that `up` started; data is kept
   wipe             down, and delete the data
+  tools            install what only the tests need (python3-pika), if it is missing
   status           one line per service; exit code 1 unless all are ready
   env              print the export lines (also in .dev/env)
   run CMD...       run CMD with the stack up and its variables set; stops the stack afterwards
@@ -187,6 +188,11 @@ cmd_up() {
   say "up; stop it with: make down"
 }
 
+cmd_tools() {
+  mkdir -p "$STATE/log"
+  install_tools
+}
+
 cmd_status() {
   local service failed=0
   prepare
@@ -278,6 +284,7 @@ main() {
   case ${1:-help} in
     up) locked cmd_up ;;
     down) locked bring_down ;;
+    tools) locked cmd_tools ;;
     wipe)
       locked bring_down
       delete_data
