@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"encoding/base64"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"couponlease/internal/coupon"
+)
+
+func TestIDsAreUniqueAndInOrder(t *testing.T) {
+	source := NewSource()
+	const goroutines, each = 8, 2000
+	lists := make([][]string, goroutines)
+	var group sync.WaitGroup
+	for i := range lists {
+		group.Go(func() {
+			for range each {
+				lists[i] = append(lists[i], source.ID())
+			}
+		})
+	}
+	group.Wait()
+	seen := map[string]bool{}
+	for _, list := range lists {
+		if !slices.IsSorted(list) {
+			t.Error("ids of one goroutine are not in the order in which they were made")
+		}
+		for _, id := range list {
+			seen[id] = true
+		}
+	}
+	if len(seen) != goroutines*each {
+		t.Errorf("%d distinct ids of %d", len(seen), goroutines*each)
+	}
+	if id, err := uuid.Parse(lists[0][0]); err != nil || id.Version() != 7 {
+		t.Errorf("id %s is not a UUIDv7: %v", lists[0][0], err)
+	}
+}
+
+func TestTokensAreSecretsKeptAsHashes(t *testing.T) {
+	source := NewSource()
+	a, b := source.Token("O1", "C1", 1), source.Token("O1", "C1", 1)
+	if a.Secret == b.Secret {
+		t.Error("two tokens are equal")
+	}
+	if bits, err := base64.RawURLEncoding.DecodeString(a.Secret); err != nil || len(bits) != 32 {
+		t.Errorf("a token holds %d bytes (%v), want 32", len(bits), err)
+	}
+	if a.Hash != coupon.HashToken(a.Secret) {
+		t.Error("the hash is not that of the token")
+	}
+}
+
+func BenchmarkID(b *testing.B) {
+	source := NewSource()
+	for b.Loop() {
+		source.ID()
+	}
+}
+
+func BenchmarkToken(b *testing.B) {
+	source := NewSource()
+	for b.Loop() {
+		source.Token("O1", "C1", 1)
+	}
+}
