@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"couponlease/internal/coupon"
+)
+
+//go:embed sql/read_codes.sql
+var readCodesSQL string
+
+// Codes gives, for those of the ids that are coupons, the code as it was issued.
+func (s *Store) Codes(ctx context.Context, ids []string) (map[string]string, error) {
+	codes := make(map[string]string, len(ids))
+	err := s.each(ctx, readCodesSQL, func(rows pgx.Rows) error {
+		var id, code string
+		if err := rows.Scan(&id, &code); err != nil {
+			return err
+		}
+		codes[id] = code
+		return nil
+	}, texts(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read codes: %w", err)
+	}
+	return codes, nil
+}
+
+// Template gives a template, and whether it exists.
+func (s *Store) Template(ctx context.Context, id string) (t coupon.Template, found bool, err error) {
+	err = s.each(ctx, readTemplatesSQL, func(rows pgx.Rows) error {
+		row, err := scanTemplateRow(rows)
+		if err != nil {
+			return err
+		}
+		t, found = *row, true
+		return nil
+	}, texts{id}, texts{}, texts{})
+	if err != nil {
+		return t, false, fmt.Errorf("read template %s: %w", id, err)
+	}
+	return t, found, nil
+}
