@@ -1,15 +1,14 @@
 -- +goose Up
 
 -- expect_rows aborts the transaction when a statement touched another number of
--- rows than its sender decided on. CL001: a row was written although its lock was
--- held, so somebody went around the engine. CL002: another transaction created the
--- same row first, and a second attempt will see it.
+-- rows than its sender decided on: a row changed although its lock was held, so
+-- somebody went around the engine.
 -- +goose StatementBegin
-create function expect_rows(what text, got bigint, want bigint, code text) returns void
+create function expect_rows(what text, got bigint, want bigint) returns void
 language plpgsql as $$
 begin
     if got is distinct from want then
-        raise exception '%: % rows instead of %', what, got, want using errcode = code;
+        raise exception '%: % rows instead of %', what, got, want using errcode = 'CL001';
     end if;
 end
 $$;
@@ -20,7 +19,7 @@ $$;
 create function forbid_change() returns trigger
 language plpgsql as $$
 begin
-    raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'CL003';
+    raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'CL002';
 end
 $$;
 -- +goose StatementEnd
@@ -57,4 +56,4 @@ $$;
 -- +goose Down
 drop function create_partition(text, text, text, text, text);
 drop function forbid_change();
-drop function expect_rows(text, bigint, bigint, text);
+drop function expect_rows(text, bigint, bigint);

@@ -2,7 +2,8 @@
 
 -- One row per order id that a fact has named. A row is admitted empty, so that it
 -- can be locked before anything is known of the order; as long as placed is null,
--- nothing is. The low fillfactor leaves room for the row to grow in its page.
+-- nothing is. The low fillfactor leaves room for the rows of a page to grow to several times their
+-- first size in the very transaction that admits them.
 create table order_fact (
     order_id         text collate "C" primary key,
     revision         bigint,
@@ -18,7 +19,7 @@ create table order_fact (
     reviews          text[],
     payments         jsonb,
     closes           jsonb
-) with (fillfactor = 40);
+) with (fillfactor = 20);
 
 -- Which coupons an order named, and how far it got with each.
 create table order_coupon (
@@ -33,7 +34,7 @@ create table order_coupon (
     quote_id       text collate "C" not null,
     reviews        text[] not null,
     primary key (order_id, coupon_id)
-) with (fillfactor = 75);
+) with (fillfactor = 60);
 
 create index order_coupon_coupon on order_coupon (coupon_id);
 

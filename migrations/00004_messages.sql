@@ -32,6 +32,9 @@ create table coupon_outbox (
     primary key (shard, id)
 );
 
+create index coupon_outbox_pending on coupon_outbox (shard, id) where parked_at is null;
+create index coupon_outbox_parked on coupon_outbox (shard, parked_at, id) where parked_at is not null;
+
 -- Payloads live for milliseconds: compressing them costs more than it saves.
 alter table coupon_outbox alter column payload set storage external;
 

@@ -66,8 +66,7 @@ var (
 // SQLSTATEs that the schema's own functions raise.
 const (
 	stateBypassed   = "CL001"
-	stateRaced      = "CL002"
-	stateAppendOnly = "CL003"
+	stateAppendOnly = "CL002"
 )
 
 // commitUnknownError marks an error after which nobody knows whether the transaction
@@ -107,14 +106,13 @@ func Classify(err error) Class {
 
 // classifyState judges an error that the server reported.
 func classifyState(err *pgconn.PgError) Class {
-	if isMissingPartition(err) {
+	if isMissingPartition(err) || isRace(err) {
 		return Transient
 	}
 	switch err.Code {
 	case stateBypassed, stateAppendOnly:
 		return Fatal
-	case stateRaced,
-		"25006", // read-only: a standby, before or after a failover
+	case "25006", // read-only: a standby, before or after a failover
 		"25P03", // idle in transaction for too long
 		"26000", // a pooler has no such prepared statement on this connection
 		"42P05", // a pooler has it already
@@ -142,6 +140,20 @@ func isMissingPartition(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && server.Code == "23514" &&
 		strings.HasPrefix(server.Message, "no partition of relation")
+}
+
+// isRace says that another transaction created a row that had not been there when this
+// one looked. The next attempt finds it.
+func isRace(err *pgconn.PgError) bool {
+	if err.Code != "23505" {
+		return false
+	}
+	switch err.ConstraintName {
+	case "user_coupon_pkey", "coupon_template_pkey", "return_policy_pkey":
+		return true
+	default:
+		return strings.HasPrefix(err.TableName, inboxTable+"_")
+	}
 }
 
 func isConnectionError(err error) bool {

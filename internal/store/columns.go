@@ -12,7 +12,8 @@ import (
 
 // The types below are whole columns of rows to write, sent as one array parameter
 // each. They encode themselves in one pass: a batch of some hundred requests has some
-// ten thousand values, and boxing each of them would cost more than all the rest.
+// ten thousand values, and boxing each of them would cost more than all the rest. A nil
+// column is null, not empty.
 type (
 	texts []string
 	// optionalTexts sends "" as null.

@@ -33,7 +33,7 @@ func (tx *transaction) readOrders(ctx context.Context) error {
 	}
 	t.query("read templates", readTemplatesSQL, tx.scanTemplate(false),
 		texts(tx.asked.templates), texts(tx.asked.coupons), texts(tx.asked.orders))
-	if err := t.send(ctx, tx); err != nil {
+	if err := t.send(ctx, tx.store, tx.conn); err != nil {
 		return err
 	}
 	tx.window = tx.store.windowAt(now)
@@ -67,7 +67,7 @@ func (tx *transaction) readCoupons(ctx context.Context) error {
 		t.query("read the inbox", readReceiptsSQL, tx.scanReceipt, days, ids)
 	}
 	t.query("read the clock", clockSQL, func(rows pgx.Rows) error { return rows.Scan(&now) })
-	if err := t.send(ctx, tx); err != nil {
+	if err := t.send(ctx, tx.store, tx.conn); err != nil {
 		return err
 	}
 	tx.world.Now = now.UTC()
@@ -144,7 +144,7 @@ func (tx *transaction) readPolicies(ctx context.Context) error {
 			known = append(known, p)
 			return err
 		}, integers(unknown))
-		if err := t.send(ctx, tx); err != nil {
+		if err := t.send(ctx, tx.store, tx.conn); err != nil {
 			return err
 		}
 	}

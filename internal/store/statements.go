@@ -20,6 +20,10 @@ var (
 	deleteTimersSQL string
 	//go:embed sql/drop_partition.sql
 	dropPartitionSQL string
+	//go:embed sql/due_timers.sql
+	dueTimersSQL string
+	//go:embed sql/expirable.sql
+	expirableSQL string
 	//go:embed sql/insert_coupons.sql
 	insertCouponsSQL string
 	//go:embed sql/insert_decisions.sql
@@ -60,6 +64,18 @@ var (
 	lockTimeoutSQL string
 	//go:embed sql/lock_uses.sql
 	lockUsesSQL string
+	//go:embed sql/outbox_acquire.sql
+	outboxAcquireSQL string
+	//go:embed sql/outbox_done.sql
+	outboxDoneSQL string
+	//go:embed sql/outbox_park.sql
+	outboxParkSQL string
+	//go:embed sql/outbox_pending.sql
+	outboxPendingSQL string
+	//go:embed sql/outbox_release.sql
+	outboxReleaseSQL string
+	//go:embed sql/outbox_unpark.sql
+	outboxUnparkSQL string
 	//go:embed sql/ping.sql
 	pingSQL string
 	//go:embed sql/read_decided.sql

@@ -60,8 +60,14 @@ const rollbackTimeout = 2 * time.Second
 
 // end takes back what was not committed and gives the connection back.
 func (tx *transaction) end(ctx context.Context) {
-	defer tx.conn.Release()
-	raw := tx.conn.Conn()
+	giveBack(ctx, tx.conn)
+}
+
+// giveBack ends the transaction on a connection, if there still is one, and returns
+// the connection to its pool.
+func giveBack(ctx context.Context, conn *pgxpool.Conn) {
+	defer conn.Release()
+	raw := conn.Conn()
 	if raw.IsClosed() || raw.PgConn().TxStatus() == 'I' {
 		return
 	}
@@ -70,6 +76,11 @@ func (tx *transaction) end(ctx context.Context) {
 	if _, err := raw.Exec(ctx, rollbackSQL); err != nil {
 		_ = raw.Close(ctx) // the pool drops it; there is nobody else to tell
 	}
+}
+
+// batchSender is a connection, or a pool that lends one for the trip.
+type batchSender interface {
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
 // trip is one round trip: statements that are sent together and answered in order.
@@ -110,10 +121,10 @@ func (t *trip) commit() {
 }
 
 // send makes the round trip. The error names the statement that failed.
-func (t *trip) send(ctx context.Context, tx *transaction) error {
-	ctx, cancel := tx.store.deadline(ctx)
+func (t *trip) send(ctx context.Context, s *Store, conn batchSender) error {
+	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	err := tx.conn.SendBatch(ctx, &t.batch).Close()
+	err := conn.SendBatch(ctx, &t.batch).Close()
 	if err != nil && t.done < len(t.purpose) {
 		return fmt.Errorf("%s: %w", t.purpose[t.done], err)
 	}

@@ -30,7 +30,7 @@ func (tx *transaction) commit(ctx context.Context) error {
 		return nil
 	}
 	t.commit()
-	return commitOutcome(t.send(ctx, tx))
+	return commitOutcome(t.send(ctx, tx.store, tx.conn))
 }
 
 // locksHold is the pair of the locking: what is about to be written was locked.

@@ -13,4 +13,4 @@ with done as (
     where t.template_id = n.template_id
     returning 1
 )
-select expect_rows('update of coupon_template', count(*), cardinality($1::text[]), 'CL001') from done
+select expect_rows('update of coupon_template', count(*), cardinality($1::text[])) from done
