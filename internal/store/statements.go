@@ -24,6 +24,10 @@ var (
 	dueTimersSQL string
 	//go:embed sql/expirable.sql
 	expirableSQL string
+	//go:embed sql/get_coupon.sql
+	getCouponSQL string
+	//go:embed sql/get_orders.sql
+	getOrdersSQL string
 	//go:embed sql/insert_coupons.sql
 	insertCouponsSQL string
 	//go:embed sql/insert_decisions.sql
@@ -76,8 +80,28 @@ var (
 	outboxReleaseSQL string
 	//go:embed sql/outbox_unpark.sql
 	outboxUnparkSQL string
+	//go:embed sql/page_coupons.sql
+	pageCouponsSQL string
+	//go:embed sql/page_orders.sql
+	pageOrdersSQL string
+	//go:embed sql/pause.sql
+	pauseSQL string
 	//go:embed sql/ping.sql
 	pingSQL string
+	//go:embed sql/range_decided.sql
+	rangeDecidedSQL string
+	//go:embed sql/range_decisions.sql
+	rangeDecisionsSQL string
+	//go:embed sql/range_leases.sql
+	rangeLeasesSQL string
+	//go:embed sql/range_named.sql
+	rangeNamedSQL string
+	//go:embed sql/range_operations.sql
+	rangeOperationsSQL string
+	//go:embed sql/range_redemptions.sql
+	rangeRedemptionsSQL string
+	//go:embed sql/range_refunds.sql
+	rangeRefundsSQL string
 	//go:embed sql/read_decided.sql
 	readDecidedSQL string
 	//go:embed sql/read_named.sql
@@ -94,6 +118,8 @@ var (
 	rollbackSQL string
 	//go:embed sql/settings.sql
 	settingsSQL string
+	//go:embed sql/snapshot.sql
+	snapshotSQL string
 	//go:embed sql/update_coupons.sql
 	updateCouponsSQL string
 	//go:embed sql/update_named.sql

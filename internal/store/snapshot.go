@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// snapshot is a read-only view of one moment, on a connection of its own.
+type snapshot struct {
+	store *Store
+	conn  *pgxpool.Conn
+}
+
+// inSnapshot runs read on one moment of the database. The moment lasts as long as read
+// does, and keeps dead rows from being cleaned up: reads are streamed, but not paused
+// for long.
+func (s *Store) inSnapshot(ctx context.Context, read func(context.Context, *snapshot) error) error {
+	acquire, cancel := s.deadline(ctx)
+	defer cancel()
+	conn, err := s.pool.Acquire(acquire)
+	if err != nil {
+		return fmt.Errorf("get a database connection: %w", err)
+	}
+	defer giveBack(ctx, conn)
+	v := &snapshot{store: s, conn: conn}
+	t := &trip{}
+	t.exec("begin", snapshotSQL)
+	t.exec("set the limit of pauses", pauseSQL, milliseconds(maxSnapshotPause))
+	t.exec("set the style of plans", settingsSQL)
+	if err := v.send(ctx, t); err != nil {
+		return err
+	}
+	return read(ctx, v)
+}
+
+func (v *snapshot) send(ctx context.Context, t *trip) error { return t.send(ctx, v.store, v.conn) }
+
+// pages reads ahead: while the consumer works on one page, the next is on its way. It
+// returns the first error of either side.
+func pages[Page any](
+	ctx context.Context, produce func(ctx context.Context, emit func(Page) error) error, consume func(Page) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ahead := make(chan Page)
+	produced := make(chan error, 1)
+	go func() {
+		defer close(ahead)
+		produced <- produce(ctx, func(page Page) error {
+			select {
+			case ahead <- page:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}()
+	for page := range ahead {
+		if err := consume(page); err != nil {
+			cancel(err)
+			<-produced // the producer holds a connection; wait until it has given it back
+			return err
+		}
+	}
+	return <-produced
+}
+
+// list collects the rows of a query.
+func list[Row any](to *[]Row, scan func(scanTarget) (Row, error)) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		row, err := scan(rows)
+		if err != nil {
+			return err
+		}
+		*to = append(*to, row)
+		return nil
+	}
+}
