@@ -186,8 +186,8 @@ func (c *Conn) connectOnce(ctx context.Context) error {
 	blocked := l.raw.NotifyBlocked(make(chan amqp091.Blocking, 16))
 	c.setUp(l)
 	err = c.watch(ctx, l, closed, blocked)
-	close(l.down)
 	c.setDown(err)
+	close(l.down)
 	return err
 }
 

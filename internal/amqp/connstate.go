@@ -83,18 +83,24 @@ func (c *Conn) Channel(ctx context.Context) (*amqp091.Channel, error) {
 }
 
 func (c *Conn) open(ctx context.Context) (*amqp091.Channel, *link, error) {
-	l, err := c.current(ctx)
-	if err != nil {
-		return nil, nil, err
+	for {
+		l, err := c.current(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		ch, err := ask(ctx, l.raw.Channel, func(ch *amqp091.Channel) {
+			// Nobody waits for it any more; it closes with the link at the latest.
+			_ = ch.Close()
+		})
+		if err == nil {
+			return ch, l, nil
+		}
+		if ctx.Err() != nil || !l.raw.IsClosed() {
+			return nil, nil, fmt.Errorf("open channel: %w", err)
+		}
+		// The link was lost a moment ago; the next one will do.
+		<-l.down
 	}
-	ch, err := ask(ctx, l.raw.Channel, func(ch *amqp091.Channel) {
-		// Nobody waits for it any more; it closes with the link at the latest.
-		_ = ch.Close()
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("open channel: %w", err)
-	}
-	return ch, l, nil
 }
 
 // within runs a protocol request, which knows no context, and gives up waiting

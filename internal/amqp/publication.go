@@ -13,7 +13,7 @@ const MaxBody = 1 << 20
 
 // Ways in which a publication can fail. ErrInvalid, ErrBlocked, ErrNotSent and
 // ErrClosed mean that the broker does not have the message. ErrReturned means
-// that it had no queue for it, ErrNacked that it could not take it. After
+// that it had no place for it, ErrNacked that it could not take it. After
 // ErrUnconfirmed it may or may not have it: publish it again under the same id.
 var (
 	ErrInvalid     = errors.New("publication cannot be sent over AMQP")
@@ -25,8 +25,9 @@ var (
 	ErrClosed      = errors.New("closed")
 )
 
-// ReturnedError says why the broker returned a mandatory publication; code 312
-// is NO_ROUTE. It matches ErrReturned.
+// ReturnedError says why the broker has no place for a publication: code 312,
+// NO_ROUTE, when a mandatory one reached no queue; 404, NOT_FOUND, when its
+// exchange does not exist. It matches ErrReturned.
 type ReturnedError struct {
 	Code int
 	Text string

@@ -59,9 +59,13 @@ type pubSession struct {
 	closed  chan *amqp091.Error
 	returns chan amqp091.Return
 	next    uint64 // number of the next publication, as the broker counts
+	// exchanges are those known to exist. What is missing may come any time, so
+	// that is not remembered.
+	exchanges map[string]bool
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards what follows
 	returned map[uint64]*ReturnedError
+	loss     error // why the channel is gone, once known
 }
 
 var _ message.Publisher = (*Publisher)(nil)
@@ -120,94 +124,6 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 		}
 	}
 	return errors.Join(failures...)
-}
-
-// send writes the prepared publications. Those it does not get to are marked.
-func (p *Publisher) send(ctx context.Context, b *batch, ready []outgoing) {
-	ctx, stop := context.WithTimeout(ctx, p.cfg.ConfirmTimeout)
-	defer stop()
-	defer context.AfterFunc(p.closing, stop)()
-	if err := p.takeTurn(ctx); err != nil {
-		b.fail(ready, err)
-		return
-	}
-	defer func() { <-p.turn }()
-	s, err := p.ensureSession(ctx)
-	if err != nil {
-		b.fail(ready, err)
-		return
-	}
-	// Chunks smaller than the window keep it filled: while one is being settled
-	// the next is on its way.
-	for chunk := max(p.cfg.Window/4, 1); len(ready) > 0; {
-		part := ready[:min(chunk, len(ready))]
-		ready = ready[len(part):]
-		sent, err := p.write(ctx, s, part)
-		if len(sent) > 0 {
-			b.settling.Add(1)
-			p.settlers.Go(func() { p.settle(s, b, sent) })
-		}
-		if err != nil {
-			b.fail(part[len(sent):], err)
-			b.fail(ready, err)
-			return
-		}
-	}
-}
-
-func (p *Publisher) takeTurn(ctx context.Context) error {
-	select {
-	case p.turn <- struct{}{}:
-	case <-ctx.Done():
-		return p.notSent(ctx.Err())
-	}
-	if p.closing.Err() != nil {
-		<-p.turn
-		return fmt.Errorf("publisher is %w", ErrClosed)
-	}
-	return nil
-}
-
-// notSent explains a publication that never left.
-func (p *Publisher) notSent(cause error) error {
-	switch state := p.conn.State(); {
-	case p.closing.Err() != nil:
-		return fmt.Errorf("publisher is %w", ErrClosed)
-	case state.Blocked:
-		return fmt.Errorf("%w: %s", ErrBlocked, state.BlockedReason)
-	default:
-		return fmt.Errorf("%w: %w", ErrNotSent, cause)
-	}
-}
-
-// ensureSession returns a usable session, opening one if need be.
-func (p *Publisher) ensureSession(ctx context.Context) (*pubSession, error) {
-	if p.conn.State().Blocked {
-		return nil, p.notSent(nil)
-	}
-	if p.session != nil && !p.session.ch.IsClosed() {
-		return p.session, nil
-	}
-	ch, l, err := p.conn.open(ctx)
-	if err != nil {
-		return nil, p.notSent(err)
-	}
-	s := &pubSession{
-		ch:   ch,
-		link: l,
-		// Room for every return that can be outstanding: the library's reader must
-		// never wait for us.
-		returns:  ch.NotifyReturn(make(chan amqp091.Return, p.cfg.Window)),
-		closed:   ch.NotifyClose(make(chan *amqp091.Error, 1)),
-		next:     1,
-		returned: map[uint64]*ReturnedError{},
-	}
-	if err := within(ctx, func() error { return ch.Confirm(false) }); err != nil {
-		l.abort()
-		return nil, p.notSent(fmt.Errorf("enable confirms: %w", err))
-	}
-	p.session = s
-	return s, nil
 }
 
 // Close refuses further publications, waits for the confirmations of those sent,

@@ -63,6 +63,9 @@ func (g *session) serve() error {
 			return err
 		}
 	}
+	probes := time.NewTicker(g.cfg.ProbeInterval)
+	defer probes.Stop()
+	probe := g.newProbe()
 	for {
 		select {
 		case d, ok := <-g.deliveries:
@@ -77,6 +80,10 @@ func (g *session) serve() error {
 		case <-changed:
 			shut, changed = g.gate.state()
 			if err := g.follow(shut); err != nil {
+				return err
+			}
+		case <-probes.C:
+			if err := probe.check(); err != nil {
 				return err
 			}
 		case <-g.life.Done():
@@ -171,9 +178,9 @@ func (g *session) hand(d amqp091.Delivery) error {
 	}
 	ctx, cancel := context.WithCancel(g.messages)
 	msg.SetContext(ctx)
+	g.inFlight.Add(1)
 	select {
 	case g.out <- msg:
-		g.inFlight.Add(1)
 		g.handlers.Add(1)
 		go g.await(msg, d.DeliveryTag, cancel)
 		return nil
@@ -183,6 +190,7 @@ func (g *session) hand(d amqp091.Delivery) error {
 		g.giveBack(d.DeliveryTag)
 	}
 	cancel()
+	g.inFlight.Add(-1)
 	<-g.slots
 	return err
 }

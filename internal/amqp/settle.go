@@ -2,7 +2,6 @@ package amqp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -73,62 +72,6 @@ func (b *batch) wait(ctx context.Context) []error {
 		}
 	}
 	return results
-}
-
-// write sends one chunk and returns what was sent. Every publication in it holds
-// a slot, which its settler gives back.
-func (p *Publisher) write(ctx context.Context, s *pubSession, part []outgoing) ([]unconfirmed, error) {
-	sent := make([]unconfirmed, 0, len(part))
-	s.link.wire.cork()
-	for i := range part {
-		if err := p.takeSlot(ctx, s); err != nil {
-			s.link.uncork()
-			return sent, err
-		}
-		u, err := s.publish(&part[i])
-		if err != nil {
-			<-p.slots
-			s.link.uncork()
-			return sent, p.notSent(err)
-		}
-		sent = append(sent, u)
-	}
-	// If this fails the link is gone, and the confirmations fail with it.
-	s.link.uncork()
-	return sent, nil
-}
-
-// takeSlot waits for room in the window. What is held back on the wire is sent
-// before waiting, or the confirmations waited for would never come.
-func (p *Publisher) takeSlot(ctx context.Context, s *pubSession) error {
-	select {
-	case p.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	s.link.uncork()
-	defer s.link.wire.cork()
-	select {
-	case p.slots <- struct{}{}:
-		return nil
-	case reason := <-s.closed:
-		return p.notSent(lossReason(reason))
-	case <-ctx.Done():
-		return p.notSent(ctx.Err())
-	}
-}
-
-// publish hands one publication to the client library.
-func (s *pubSession) publish(out *outgoing) (unconfirmed, error) {
-	if out.mandatory {
-		out.message.Headers[headerPublishID] = int64(s.next)
-	}
-	confirm, err := s.ch.PublishWithDeferredConfirm(out.exchange, out.key, out.mandatory, false, out.message)
-	if err != nil {
-		return unconfirmed{}, err
-	}
-	s.next = confirm.DeliveryTag + 1
-	return unconfirmed{index: out.index, number: confirm.DeliveryTag, confirm: confirm}, nil
 }
 
 // settle waits for the broker's word on one chunk. After the confirm timeout the
@@ -218,8 +161,26 @@ func (s *pubSession) outcome(u unconfirmed) error {
 	case u.confirm.Acked():
 		return nil
 	case s.ch.IsClosed():
-		return fmt.Errorf("%w: %w", ErrUnconfirmed, errors.New("connection lost"))
+		return fmt.Errorf("%w: %w", ErrUnconfirmed, s.lost(nil))
 	default:
 		return ErrNacked
 	}
+}
+
+// lost returns why the channel is gone. The reason given, or the one that the
+// client library holds ready, is kept for those who ask later.
+func (s *pubSession) lost(reason *amqp091.Error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loss != nil {
+		return s.loss
+	}
+	if reason == nil {
+		select {
+		case reason = <-s.closed:
+		default:
+		}
+	}
+	s.loss = lossReason(reason)
+	return s.loss
 }

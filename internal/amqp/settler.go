@@ -81,7 +81,7 @@ func (g *session) drain() {
 }
 
 func (g *session) endConsumer() {
-	ctx, stop := context.WithTimeout(context.Background(), requestTimeout)
+	ctx, stop := context.WithTimeout(context.Background(), g.cfg.RequestTimeout)
 	defer stop()
 	if err := g.cancel(ctx); err != nil {
 		g.cfg.Logger.Warn("consumer not cancelled", "queue", g.queue, "error", err)
@@ -101,7 +101,7 @@ func (g *session) closeChannel() {
 	if g.ch.IsClosed() {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.Background(), requestTimeout)
+	ctx, stop := context.WithTimeout(context.Background(), g.cfg.RequestTimeout)
 	defer stop()
 	if err := within(ctx, g.ch.Close); err != nil {
 		g.cfg.Logger.Warn("channel not closed", "queue", g.queue, "error", err)

@@ -33,6 +33,11 @@ type SubscriberConfig struct {
 	StuckAfter time.Duration
 	// DrainTimeout is how long Close waits for messages in flight; default 30 s.
 	DrainTimeout time.Duration
+	// ProbeInterval is how often an idle consumer is checked to be alive on the
+	// broker; default 5 s.
+	ProbeInterval time.Duration
+	// RequestTimeout is how long Close waits for an answer of the broker; default 5 s.
+	RequestTimeout time.Duration
 	// MinBackoff and MaxBackoff bound the wait before subscribing again after a
 	// loss; defaults 100 ms and 5 s.
 	MinBackoff, MaxBackoff time.Duration
@@ -46,6 +51,8 @@ func (c SubscriberConfig) withDefaults() SubscriberConfig {
 	c.AckDelay = orDefault(c.AckDelay, 2*time.Millisecond)
 	c.StuckAfter = orDefault(c.StuckAfter, 20*time.Millisecond)
 	c.DrainTimeout = orDefault(c.DrainTimeout, 30*time.Second)
+	c.ProbeInterval = orDefault(c.ProbeInterval, 5*time.Second)
+	c.RequestTimeout = orDefault(c.RequestTimeout, requestTimeout)
 	c.MinBackoff = orDefault(c.MinBackoff, 100*time.Millisecond)
 	c.MaxBackoff = orDefault(c.MaxBackoff, 5*time.Second)
 	c.Logger = orDefault(c.Logger, slog.New(slog.DiscardHandler))
