@@ -8,12 +8,18 @@ var (
 	admitOrdersSQL string
 	//go:embed sql/admit_uses.sql
 	admitUsesSQL string
+	//go:embed sql/backlog.sql
+	backlogSQL string
 	//go:embed sql/begin.sql
 	beginSQL string
 	//go:embed sql/clock.sql
 	clockSQL string
 	//go:embed sql/commit.sql
 	commitSQL string
+	//go:embed sql/count_states.sql
+	countStatesSQL string
+	//go:embed sql/counts.sql
+	countsSQL string
 	//go:embed sql/create_partition.sql
 	createPartitionSQL string
 	//go:embed sql/delete_timers.sql
@@ -22,6 +28,20 @@ var (
 	dropPartitionSQL string
 	//go:embed sql/due_timers.sql
 	dueTimersSQL string
+	//go:embed sql/dump_outbox.sql
+	dumpOutboxSQL string
+	//go:embed sql/dump_policies.sql
+	dumpPoliciesSQL string
+	//go:embed sql/dump_receipts.sql
+	dumpReceiptsSQL string
+	//go:embed sql/dump_refunds.sql
+	dumpRefundsSQL string
+	//go:embed sql/dump_templates.sql
+	dumpTemplatesSQL string
+	//go:embed sql/dump_timers.sql
+	dumpTimersSQL string
+	//go:embed sql/dump_uses.sql
+	dumpUsesSQL string
 	//go:embed sql/expirable.sql
 	expirableSQL string
 	//go:embed sql/get_coupon.sql
@@ -86,6 +106,8 @@ var (
 	pageOrdersSQL string
 	//go:embed sql/pause.sql
 	pauseSQL string
+	//go:embed sql/person_uses.sql
+	personUsesSQL string
 	//go:embed sql/ping.sql
 	pingSQL string
 	//go:embed sql/range_decided.sql
@@ -114,12 +136,24 @@ var (
 	readRefundsSQL string
 	//go:embed sql/read_templates.sql
 	readTemplatesSQL string
+	//go:embed sql/reviews.sql
+	reviewsSQL string
 	//go:embed sql/rollback.sql
 	rollbackSQL string
 	//go:embed sql/settings.sql
 	settingsSQL string
 	//go:embed sql/snapshot.sql
 	snapshotSQL string
+	//go:embed sql/template_uses.sql
+	templateUsesSQL string
+	//go:embed sql/timeline_orders.sql
+	timelineOrdersSQL string
+	//go:embed sql/timeline_outbox.sql
+	timelineOutboxSQL string
+	//go:embed sql/timeline_receipts.sql
+	timelineReceiptsSQL string
+	//go:embed sql/timeline_reviews.sql
+	timelineReviewsSQL string
 	//go:embed sql/update_coupons.sql
 	updateCouponsSQL string
 	//go:embed sql/update_named.sql

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"couponlease/internal/coupon"
+)
+
+// Review is a case with what became of it.
+type Review struct {
+	coupon.ReviewRow
+	// ResolvedAt is zero while the case is open.
+	ResolvedAt                   time.Time
+	Resolution, ResolvedBy, Note string
+}
+
+// ReviewFilter selects cases; zero fields select everything.
+type ReviewFilter struct {
+	Order, Coupon string
+	Reason        coupon.ReviewReason
+	OpenOnly      bool
+	// After is the id of the last case of the page before.
+	After string
+	// Limit bounds the answer; zero is one page.
+	Limit int
+}
+
+// Reviews lists cases, oldest first.
+func (s *Store) Reviews(ctx context.Context, filter ReviewFilter) ([]Review, error) {
+	var reviews []Review
+	err := s.each(ctx, reviewsSQL, list(&reviews, scanReviewRow), cmp.Or(filter.After, noUUID), filter.Order,
+		filter.Coupon, string(filter.Reason), filter.OpenOnly, cmp.Or(filter.Limit, s.options.PageSize))
+	if err != nil {
+		return nil, fmt.Errorf("read reviews: %w", err)
+	}
+	return reviews, nil
+}
+
+func scanReviewRow(row scanTarget) (r Review, err error) {
+	err = row.Scan(toText{&r.ID}, &r.Order, &r.Coupon, toText{(*string)(&r.Reason)}, &r.Suggestion, &r.Cause,
+		toTime{&r.At}, toTime{&r.ResolvedAt}, &r.Resolution, &r.ResolvedBy, &r.Note)
+	return r, err
+}

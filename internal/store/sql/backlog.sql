@@ -1,0 +1,5 @@
+select (select count(*) from coupon_outbox where parked_at is null),
+       (select coalesce(sum(messages), 0) from coupon_outbox where parked_at is null),
+       (select count(*) from coupon_outbox where parked_at is not null),
+       (select min(created_at) from coupon_outbox),
+       (select count(*) from review_case where resolved_at is null)

@@ -1,0 +1,1 @@
+select state, count(*) from user_coupon group by state

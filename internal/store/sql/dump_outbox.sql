@@ -1,0 +1,1 @@
+select shard, messages, payload from coupon_outbox order by shard, id

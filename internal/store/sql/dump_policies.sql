@@ -1,0 +1,1 @@
+select version, document from return_policy order by version
