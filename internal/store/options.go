@@ -23,6 +23,9 @@ type Options struct {
 	// Rules and Source go to every world that Apply hands out.
 	Rules  coupon.Rules
 	Source coupon.Source
+	// Now, when set, replaces the database's clock: for virtual time, as in the
+	// acceptance cases. In production only the database's clock judges deadlines.
+	Now func() time.Time
 
 	// ApplicationName shows in pg_stat_activity; "couponlease" by default.
 	ApplicationName string

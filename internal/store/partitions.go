@@ -65,7 +65,7 @@ func (s *Store) EnsurePartitions(ctx context.Context) error {
 	for _, p := range existing {
 		there[p.name()] = true
 	}
-	for _, p := range s.wantedPartitions(now) {
+	for _, p := range s.wantedPartitions(s.clock(now)) {
 		if there[p.name()] {
 			continue
 		}

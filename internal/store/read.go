@@ -36,6 +36,7 @@ func (tx *transaction) readOrders(ctx context.Context) error {
 	if err := t.send(ctx, tx.store, tx.conn); err != nil {
 		return err
 	}
+	now = tx.store.clock(now)
 	tx.window = tx.store.windowAt(now)
 	tx.world = coupon.NewWorld(now, tx.store.options.Rules, tx.store.options.Source)
 	for _, order := range tx.orders {
@@ -70,7 +71,7 @@ func (tx *transaction) readCoupons(ctx context.Context) error {
 	if err := t.send(ctx, tx.store, tx.conn); err != nil {
 		return err
 	}
-	tx.world.Now = now.UTC()
+	tx.world.Now = tx.store.clock(now).UTC()
 	for _, l := range tx.templates {
 		tx.world.AddTemplate(l.template)
 	}
