@@ -53,7 +53,7 @@ func (c casesRun) Run(s *session) error {
 	if c.On == "memory" {
 		return run(inMemory)
 	}
-	return s.withDatabase(func(d *console.Database) error { return d.WithVirtualLedger(s.ctx, run) })
+	return console.WithVirtualLedger(s.ctx, s.services, run)
 }
 
 func inMemory(now func() time.Time, rules coupon.Rules, source coupon.Source) simulate.Backend {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"couponlease/handlers"
@@ -86,21 +87,47 @@ func (b *Broker) PublishFact(ctx context.Context, fact Fact) (Published, error) 
 	}
 	done := Published{ID: fact.ID, Type: fact.Type, Exchange: publication.Exchange, Shape: fact.Shape}
 	for done.Copies < fact.Repeat {
-		batch := make([]amqp.Publication, min(publishWindow, fact.Repeat-done.Copies))
-		for i := range batch {
-			batch[i] = publication
+		copies := slices.Repeat([]amqp.Publication{publication}, min(publishWindow, fact.Repeat-done.Copies))
+		if err := b.publish(ctx, copies); err != nil {
+			return done, err
 		}
-		for _, err := range b.publisher.PublishBatch(ctx, batch) {
-			if errors.Is(err, amqp.ErrReturned) {
-				return done, fmt.Errorf("publish %s: no queue takes it: run `couponctl topology apply` first: %w", fact.Type, err)
-			}
-			if err != nil {
-				return done, fmt.Errorf("publish %s: %w", fact.Type, err)
-			}
-			done.Copies++
-		}
+		done.Copies += len(copies)
 	}
 	return done, nil
+}
+
+// PublishFacts publishes facts in their order, one copy each.
+func (b *Broker) PublishFacts(ctx context.Context, facts []Fact) error {
+	for part := range slices.Chunk(facts, publishWindow) {
+		publications := make([]amqp.Publication, len(part))
+		for i, fact := range part {
+			fact.Repeat = 1
+			var err error
+			if publications[i], err = fact.publication(); err != nil {
+				return err
+			}
+		}
+		if err := b.publish(ctx, publications); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publish sends a window of messages and waits until the broker has them all.
+func (b *Broker) publish(ctx context.Context, publications []amqp.Publication) error {
+	for i, err := range b.publisher.PublishBatch(ctx, publications) {
+		switch kind := publications[i].Type; {
+		case errors.Is(err, amqp.ErrReturned):
+			return fmt.Errorf("publish %s: no queue takes it: run `couponctl topology apply` first: %w", kind, err)
+		case errors.Is(err, amqp.ErrUnconfirmed):
+			return fmt.Errorf("publish %s: %w: the broker may or may not have it; if its exchange is missing, "+
+				"`couponctl topology diff` says so", kind, err)
+		case err != nil:
+			return fmt.Errorf("publish %s: %w", kind, err)
+		}
+	}
+	return nil
 }
 
 // publication gives the message for the wire, checked as its consumer will.
