@@ -1,8 +1,12 @@
 package coupon
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+
+	"couponlease/internal/policy"
 )
 
 // Violation is one broken invariant; Invariant is its number in the list that
@@ -11,14 +15,21 @@ type Violation struct {
 	Invariant int    `json:"invariant"`
 	Coupon    string `json:"coupon,omitempty"`
 	Order     string `json:"order,omitempty"`
+	Template  string `json:"template,omitempty"`
 	Detail    string `json:"detail"`
 }
 
 // String gives one line for people.
 func (v Violation) String() string {
 	subject := "coupon " + v.Coupon
-	if v.Coupon == "" {
+	switch {
+	case v.Template != "":
+		subject = "template " + v.Template
+	case v.Order != "":
 		subject = "order " + v.Order
+	}
+	if v.Order != "" && v.Coupon != "" {
+		subject += ", coupon " + v.Coupon
 	}
 	return fmt.Sprintf("invariant %d: %s: %s", v.Invariant, subject, v.Detail)
 }
@@ -26,19 +37,23 @@ func (v Violation) String() string {
 // Check proves the invariants of one coupon on its row and its evidence. Tests,
 // the simulation, reconciliation and the gates all use this one function.
 func Check(h History) []Violation {
-	c := h.Coupon
-	found := checker{coupon: c.ID}
-	found.row(c)
+	f := checker{coupon: h.Coupon.ID}
+	f.row(h.Coupon)
+	f.keys(h)
 	folded, err := Replay(h.Operations)
 	if err != nil {
-		found.add(4, "%v", err)
-		return found.violations
+		invariant := 7
+		if broken := (*LedgerError)(nil); errors.As(err, &broken) {
+			invariant = broken.Invariant
+		}
+		f.add(invariant, "%v", err)
+		return f.violations
 	}
-	found.replay(c, folded)
-	found.leases(h)
-	found.redemptions(h, folded)
-	found.decisions(h)
-	return found.violations
+	f.replay(h.Coupon, folded)
+	f.leases(h)
+	f.redemptions(h)
+	f.decisions(h)
+	return f.violations
 }
 
 type checker struct {
@@ -55,7 +70,7 @@ func (f *checker) add(invariant int, format string, args ...any) {
 // active redemption, and nothing below zero.
 func (f *checker) row(c *Coupon) {
 	if !slices.Contains(States(), c.State) {
-		f.add(4, "state %q does not exist", c.State)
+		f.add(7, "state %q does not exist", c.State)
 	}
 	if (c.State == Locked) != (c.Lease != nil) {
 		f.add(1, "state %s with lease %t", c.State, c.Lease != nil)
@@ -68,11 +83,32 @@ func (f *checker) row(c *Coupon) {
 	}
 }
 
+// keys: what is told twice had its effect once.
+func (f *checker) keys(h History) {
+	effects := map[string]bool{}
+	for i := range h.Operations {
+		key := h.Operations[i].BusinessKey
+		if key != "" && effects[key] {
+			f.add(8, "two operations under the key %s", key)
+		}
+		effects[key] = true
+	}
+	type refund struct{ order, id string }
+	decided := map[refund]bool{}
+	for i := range h.Decisions {
+		d := &h.Decisions[i]
+		if decided[refund{d.Order, d.Refund}] {
+			f.add(8, "two decisions on refund %s of order %s", d.Refund, d.Order)
+		}
+		decided[refund{d.Order, d.Refund}] = true
+	}
+}
+
 // replay: the ledger alone gives the row.
 func (f *checker) replay(c *Coupon, folded Folded) {
-	if folded.State != c.State || folded.Version != c.Version {
-		f.add(7, "the ledger gives %s at version %d, the row says %s at version %d",
-			folded.State, folded.Version, c.State, c.Version)
+	if folded.State != c.State || folded.Version != c.Version || !folded.ValidUntil.Equal(c.ValidUntil) {
+		f.add(7, "the ledger gives %s until %s at version %d, the row says %s until %s at version %d",
+			folded.State, folded.ValidUntil, folded.Version, c.State, c.ValidUntil, c.Version)
 		return
 	}
 	if folded.Leases != c.Leases || folded.Redemptions != c.Cycle {
@@ -87,33 +123,37 @@ func (f *checker) replay(c *Coupon, folded Folded) {
 		f.add(2, "the ledger redeems it for order %q by %s, the row for order %q by %s",
 			folded.Order, folded.RedemptionID, c.Redemption.Order, c.Redemption.ID)
 	}
-	if folded.Active > 1 {
-		f.add(2, "%d active redemptions", folded.Active)
-	}
 }
 
-// leases: every lock and renewal has its evidence, at its version, and tokens
-// never come back.
+// leases: every lock and renewal has its evidence, at its version; a lease keeps
+// its token, and no other lease has it.
 func (f *checker) leases(h History) {
-	evidence := map[int64]LeaseRow{}
-	tokens := map[TokenHash]string{}
-	for _, row := range h.Leases {
-		if _, twice := evidence[row.Version]; twice {
+	evidence := map[int64]*LeaseRow{}
+	tokens, owners := map[string]TokenHash{}, map[TokenHash]string{}
+	for i := range h.Leases {
+		row := &h.Leases[i]
+		if evidence[row.Version] != nil {
 			f.add(5, "two lease rows at version %d", row.Version)
 		}
 		evidence[row.Version] = row
-		if other, known := tokens[row.TokenHash]; known && other != row.LeaseID {
+		if other, known := owners[row.TokenHash]; known && other != row.LeaseID {
 			f.add(3, "leases %s and %s share a token", other, row.LeaseID)
 		}
-		tokens[row.TokenHash] = row.LeaseID
+		if token, known := tokens[row.LeaseID]; known && token != row.TokenHash {
+			f.add(3, "lease %s changed its token", row.LeaseID)
+		}
+		tokens[row.LeaseID], owners[row.TokenHash] = row.TokenHash, row.LeaseID
+	}
+	if lease := h.Coupon.Lease; lease != nil {
+		f.lease(lease, evidence[lease.Version])
 	}
 	for i := range h.Operations {
 		op := &h.Operations[i]
 		if op.Operation != Lock && op.Operation != Renew {
 			continue
 		}
-		row, known := evidence[op.To]
-		if !known || row.LeaseID != op.LeaseID || row.Order != op.Order {
+		row := evidence[op.To]
+		if row == nil || row.LeaseID != op.LeaseID || row.Order != op.Order || row.OperationID != op.ID {
 			f.add(5, "%s at version %d has no lease row of its own", op.Operation, op.To)
 		}
 		delete(evidence, op.To)
@@ -123,57 +163,91 @@ func (f *checker) leases(h History) {
 	}
 }
 
-// redemptions: one evidence row per redemption, and at most one end for each.
-func (f *checker) redemptions(h History, folded Folded) {
-	known := map[string]RedemptionRow{}
-	for _, row := range h.Redemptions {
-		known[row.ID] = row
+// lease: the current lease is the one last granted or renewed.
+func (f *checker) lease(l *Lease, row *LeaseRow) {
+	switch {
+	case row == nil || row.LeaseID != l.ID || row.Generation != l.Generation ||
+		row.Purpose != l.Purpose || row.AcquiredAt != l.AcquiredVersion || !row.Deadline.Equal(l.Deadline):
+		f.add(7, "the lease of version %d is not what was granted then", l.Version)
+	case row.TokenHash != l.TokenHash:
+		f.add(3, "lease %s does not have the token it was granted with", l.ID)
 	}
-	if int64(len(h.Redemptions)) != folded.Redemptions {
-		f.add(5, "%d redemptions in the ledger, %d in evidence", folded.Redemptions, len(h.Redemptions))
+}
+
+// redemptions: one evidence row per redemption, named by what ends it.
+func (f *checker) redemptions(h History) {
+	evidence := map[string]*RedemptionRow{}
+	cycles := map[int64]bool{}
+	for i := range h.Redemptions {
+		row := &h.Redemptions[i]
+		if evidence[row.ID] != nil || cycles[row.Cycle] {
+			f.add(2, "redemption %s of use cycle %d is there twice", row.ID, row.Cycle)
+		}
+		evidence[row.ID], cycles[row.Cycle] = row, true
 	}
-	ends := map[string]int{}
+	if active := h.Coupon.Redemption; active != nil {
+		if row := evidence[active.ID]; row != nil && row.Redemption != *active {
+			f.add(7, "redemption %s is not what was redeemed", active.ID)
+		}
+	}
 	for i := range h.Operations {
 		op := &h.Operations[i]
+		row := evidence[op.RedemptionID]
 		switch {
 		case op.Operation == Redeem:
-			if row, ok := known[op.RedemptionID]; !ok || row.Order != op.Order || row.OperationID != op.ID {
+			if row == nil || row.Order != op.Order || row.OperationID != op.ID {
 				f.add(5, "REDEEM at version %d has no redemption row of its own", op.To)
 			}
 		case op.FromState == Used:
-			if ends[op.RedemptionID]++; ends[op.RedemptionID] > 1 {
-				f.add(11, "redemption %s ended %d times", op.RedemptionID, ends[op.RedemptionID])
-			}
-			if row, ok := known[op.RedemptionID]; !ok || row.OperationID != op.Original {
+			if row == nil || row.OperationID != op.Original {
 				f.add(6, "%s at version %d does not name the redemption it ends", op.Operation, op.To)
 			}
 		}
 	}
+	if spare := int64(len(h.Redemptions)) - h.Coupon.Cycle; spare > 0 {
+		f.add(5, "%d redemption rows have no ledger row", spare)
+	}
 }
 
-// decisions: a decision to return names its redemption and its policy, and is
-// carried out by the operation that it names.
+// decisions: a decision names its redemption and its policy, follows from its
+// figures, and is carried out exactly if it ends the use.
 func (f *checker) decisions(h History) {
 	operations := map[string]*OperationRow{}
 	for i := range h.Operations {
 		operations[h.Operations[i].ID] = &h.Operations[i]
 	}
-	decided := map[string]bool{}
-	for _, d := range h.Decisions {
-		if d.RedemptionID == "" || d.PolicyVersion == 0 {
-			f.add(6, "decision %s on refund %s names no redemption or policy", d.Decision, d.Refund)
-		}
-		if d.OperationID == "" {
-			continue
-		}
-		decided[d.OperationID] = true
-		if op := operations[d.OperationID]; op == nil || op.RedemptionID != d.RedemptionID {
-			f.add(6, "decision %s on refund %s was not carried out", d.Decision, d.Refund)
-		}
+	policies := map[string]int64{}
+	for i := range h.Redemptions {
+		policies[h.Redemptions[i].ID] = h.Redemptions[i].PolicyVersion
 	}
-	for _, op := range operations {
-		if (op.Operation == Return || op.Operation == Retire) && !decided[op.ID] {
+	decided := map[string]bool{}
+	for i := range h.Decisions {
+		d := &h.Decisions[i]
+		if version, known := policies[d.RedemptionID]; !known || version != d.PolicyVersion {
+			f.add(6, "decision %s on refund %s does not name the redemption and its policy", d.Decision, d.Refund)
+		}
+		f.decision(d, operations[d.OperationID])
+		decided[d.OperationID] = true
+	}
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		if op.FromState == Used && op.Operation != Reverse && !decided[op.ID] {
 			f.add(10, "%s at version %d has no refund decision", op.Operation, op.To)
 		}
+	}
+}
+
+func (f *checker) decision(d *RefundDecision, op *OperationRow) {
+	name, ground, _ := strings.Cut(d.Decision, ":")
+	ends := policy.Decision(name).Ends()
+	switch {
+	case ends && (op == nil || op.RedemptionID != d.RedemptionID || op.Refund != d.Refund):
+		f.add(6, "decision %s on refund %s was not carried out", d.Decision, d.Refund)
+	case !ends && d.OperationID != "":
+		f.add(10, "decision %s on refund %s ended the use", d.Decision, d.Refund)
+	case ends && policy.Ground(ground) == policy.GroundFull && d.Refunded < d.Paid:
+		f.add(10, "decision %s on refund %s, but only %d of %d went back", d.Decision, d.Refund, d.Refunded, d.Paid)
+	case ends && policy.Ground(ground) == policy.GroundOverpayment:
+		f.add(10, "decision %s on refund %s, which only took a surplus back", d.Decision, d.Refund)
 	}
 }

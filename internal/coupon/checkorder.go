@@ -1,13 +1,17 @@
 package coupon
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // CheckOrder proves that a paid order that named a coupon ended as redeemed,
 // returned or in review. lookup gives the row of a coupon, nil if unknown, and
 // related the rows of linked orders.
 func CheckOrder(o *Order, lookup func(string) *Coupon, related func(string) *Order) []Violation {
+	violations := o.twice()
 	if o.Parent != "" {
-		return nil // its head is checked
+		return violations // its coupons are its head's
 	}
 	w := &World{orders: map[string]*Order{o.ID: o}, coupons: map[string]*Coupon{}}
 	pending := []*Order{o}
@@ -25,7 +29,6 @@ func CheckOrder(o *Order, lookup func(string) *Coupon, related func(string) *Ord
 		}
 	}
 	g := w.groupOf(o)
-	var violations []Violation
 	for i := range o.Named {
 		named := &o.Named[i]
 		if detail := g.unsettled(named, lookup(named.Coupon)); detail != "" {
@@ -35,13 +38,33 @@ func CheckOrder(o *Order, lookup func(string) *Coupon, related func(string) *Ord
 	return violations
 }
 
+// twice: a payment or a refund that comes again is not a second one.
+func (o *Order) twice() []Violation {
+	var violations []Violation
+	seen := map[string]bool{}
+	for i := range o.Payments {
+		if id := o.Payments[i].ID; seen[id] {
+			violations = append(violations,
+				Violation{Invariant: 8, Order: o.ID, Detail: fmt.Sprintf("payment %s is there twice", id)})
+		}
+		seen[o.Payments[i].ID] = true
+	}
+	clear(seen)
+	for i := range o.Refunds {
+		if id := o.Refunds[i].ID; seen[id] {
+			violations = append(violations,
+				Violation{Invariant: 8, Order: o.ID, Detail: fmt.Sprintf("refund %s is there twice", id)})
+		}
+		seen[o.Refunds[i].ID] = true
+	}
+	return violations
+}
+
 // unsettled says what still had to follow for a coupon; "" when nothing has.
 func (g group) unsettled(named *Named, c *Coupon) string {
 	m := g.next(named, c)
-	for _, known := range named.Reviews {
-		if known == m.review || m.recover {
-			return ""
-		}
+	if slices.Contains(named.Reviews, m.review) || m.recover && len(named.Reviews) > 0 {
+		return ""
 	}
 	switch {
 	case m.redeem:

@@ -3,15 +3,15 @@ package coupon
 // orderClosed records a close and settles. A close that comes before its order
 // leaves a tombstone; a close never undoes a redemption.
 func (w *World) orderClosed(f OrderClosed, at Fields) Outcome {
-	o, dead := w.fact(f.Order, f.Parent, "")
-	if dead != nil {
+	o, c := w.order(f.Order), Close{Reason: f.Reason, At: at.At}
+	known := o.hasClose(c)
+	if !known && len(o.Closes) >= MaxCloses {
+		return tooMany(o.ID)
+	}
+	if dead := w.admit(o, f.Parent, ""); dead != nil {
 		return *dead
 	}
-	c := Close{Reason: f.Reason, At: at.At}
-	if !o.hasClose(c) {
-		if len(o.Closes) >= MaxCloses {
-			return tooMany(f.Order)
-		}
+	if !known {
 		o.Closes = append(o.Closes, c)
 		w.touchOrder(o)
 	}

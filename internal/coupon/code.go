@@ -23,6 +23,9 @@ const (
 	// NotTaken marks a coupon that was free but left alone, because another
 	// coupon of the same order was refused and the order stacks ALL or nothing.
 	NotTaken Code = "STACKING_ALL"
+	// Returned marks, where an order remembers why it has a coupon no longer, that
+	// a refund ended its use.
+	Returned Code = "RETURNED"
 )
 
 // Answers to facts and timers.

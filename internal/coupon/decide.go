@@ -99,22 +99,21 @@ func Kind(f Fact) string {
 	}
 }
 
-// fact finds the order a fact is about and joins it to its parent. A fact that
-// contradicts what is known of the order changes nothing and is dead.
-func (w *World) fact(id, parent, currency string) (*Order, *Outcome) {
-	o := w.order(id)
+// admit checks that a fact fits what is known of its order, and joins the order
+// to its parent. A fact that contradicts changes nothing and is dead.
+func (w *World) admit(o *Order, parent, currency string) *Outcome {
 	if currency != "" && o.Currency != "" && o.Currency != currency {
-		return nil, &Outcome{Status: Dead, Code: CurrencyMismatch,
-			Detail: fmt.Sprintf("order %s is in %s, this fact is in %s", id, o.Currency, currency)}
+		return &Outcome{Status: Dead, Code: CurrencyMismatch,
+			Detail: fmt.Sprintf("order %s is in %s, this fact is in %s", o.ID, o.Currency, currency)}
 	}
-	if parent != "" && parent != id && o.Parent == "" {
+	if w.joins(o, parent) {
 		head := w.order(parent)
 		if len(head.Children) >= MaxChildren {
 			dead := tooMany(parent)
-			return nil, &dead
+			return &dead
 		}
 		o.Parent = parent
-		head.Children = append(head.Children, id)
+		head.Children = append(head.Children, o.ID)
 		slices.Sort(head.Children)
 		w.touchOrder(head)
 		w.touchOrder(o)
@@ -123,7 +122,14 @@ func (w *World) fact(id, parent, currency string) (*Order, *Outcome) {
 		o.Currency = currency
 		w.touchOrder(o)
 	}
-	return o, nil
+	return nil
+}
+
+// joins says whether a fact makes the order a part of parent. An order that was
+// placed on its own, or has parts itself, stays as it is, and parts have none.
+func (w *World) joins(o *Order, parent string) bool {
+	return parent != "" && parent != o.ID && o.Parent == "" &&
+		!o.Placed && len(o.Children) == 0 && w.order(parent).Parent == ""
 }
 
 // settleOrder settles the group of an order, and the groups that took its
@@ -143,6 +149,7 @@ func (s *settled) add(more settled) {
 	s.redeemed += more.redeemed
 	s.released += more.released
 	s.reviews += more.reviews
+	s.cases += more.cases
 	s.decisions = append(s.decisions, more.decisions...)
 }
 

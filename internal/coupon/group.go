@@ -28,16 +28,25 @@ func (w *World) groupOf(o *Order) group {
 	}
 	g.money = append(g.money, g.parts...)
 	for _, part := range g.parts {
-		earlier := part
-		for range maxChain {
-			if earlier.Supersedes == "" {
-				break
-			}
-			earlier = w.order(earlier.Supersedes)
-			g.money = append(g.money, earlier)
-		}
+		g.money = append(g.money, w.earlierOrders(part)...)
 	}
 	return g
+}
+
+// earlierOrders lists the orders that this one superseded, parts included.
+func (w *World) earlierOrders(o *Order) []*Order {
+	var all []*Order
+	for range maxChain {
+		if o.Supersedes == "" {
+			break
+		}
+		o = w.order(o.Supersedes)
+		all = append(all, o)
+		for _, id := range o.Children {
+			all = append(all, w.order(id))
+		}
+	}
+	return all
 }
 
 func (g group) placed() bool {
@@ -49,11 +58,18 @@ func (g group) placed() bool {
 	return false
 }
 
-// payable is what the placed parts ask for together.
+// payable is what the parts ask for together. A part that is paid before it is
+// placed is taken to ask for what was paid, until it says otherwise.
 func (g group) payable() int64 {
 	var sum int64
 	for _, part := range g.parts {
-		sum += part.Payable
+		if part.Placed {
+			sum += part.Payable
+			continue
+		}
+		for i := range part.Payments {
+			sum += part.Payments[i].Amount
+		}
 	}
 	return sum
 }
@@ -143,14 +159,3 @@ func (g group) superseded() bool { return g.head.SupersededBy != "" }
 
 // split says whether the group is a parent with split orders.
 func (g group) split() bool { return len(g.head.Children) > 0 }
-
-// refunded is the sum of the distinct refunds.
-func (g group) refunded() int64 {
-	var sum int64
-	for _, order := range g.money {
-		for i := range order.Refunds {
-			sum += order.Refunds[i].Amount
-		}
-	}
-	return sum
-}

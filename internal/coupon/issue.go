@@ -8,11 +8,11 @@ import (
 	"couponlease/internal/policy"
 )
 
-// importCoupon makes an existing code a coupon. A code that is known, in
+// importCoupon makes an existing code a coupon. A code that is blank, or known in
 // whatever letter case and state, is left alone: an import never revives one.
 func (w *World) importCoupon(f ImportCoupon) Outcome {
 	id := Fold(f.Code)
-	if w.coupons[id] != nil {
+	if id == "" || w.coupons[id] != nil {
 		return Outcome{Status: Unchanged, Code: Skipped}
 	}
 	t := w.templates[f.Template]
@@ -32,16 +32,20 @@ func (w *World) importCoupon(f ImportCoupon) Outcome {
 	return Outcome{Status: Applied, Code: Created}
 }
 
-// validUntil is the end of validity: the code's own, or so many local days
-// after the issue, or the template's.
+// validUntil is the end of validity: the code's own, or the template's, or so
+// many days after the issue if that is earlier.
 func (w *World) validUntil(f ImportCoupon, t *Template) time.Time {
-	if !f.ValidUntil.IsZero() || t.ValidDays == 0 {
-		if f.ValidUntil.IsZero() {
-			return t.ValidUntil
-		}
+	if !f.ValidUntil.IsZero() {
 		return f.ValidUntil
 	}
-	return w.Now.AddDate(0, 0, t.ValidDays)
+	if t.ValidDays == 0 {
+		return t.ValidUntil
+	}
+	end := w.Now.AddDate(0, 0, t.ValidDays)
+	if !t.ValidUntil.IsZero() && t.ValidUntil.Before(end) {
+		return t.ValidUntil
+	}
+	return end
 }
 
 // defineTemplate creates a template once; a known one stays as it is.

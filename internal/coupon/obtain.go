@@ -19,7 +19,9 @@ func (w *World) judge(g group, f OrderPlaced) (refusals []Refusal, lacking []Wan
 			if c.Lease.Purpose == PurposeOrder {
 				continue
 			}
-			wish.from = g.head.ID
+			if wanted.Token == nil {
+				wish.from = g.head.ID
+			}
 		}
 		if code := w.refuse(c, wish, count); code != "" {
 			refusals = append(refusals, Refusal{Coupon: wanted.Coupon, Code: code})
@@ -50,17 +52,17 @@ func (w *World) credit(g group, f OrderPlaced) tally {
 }
 
 // earlierHead is the order whose coupons the placement may take over: the one
-// it supersedes, if one buyer owns both; "" for none.
+// it supersedes, as a whole, if one buyer owns both; "" for none.
 func (w *World) earlierHead(g group, f OrderPlaced) string {
-	if f.Supersedes == "" || f.Supersedes == f.Order {
+	if f.Supersedes == "" {
 		return ""
 	}
-	earlier := w.order(f.Supersedes)
-	if earlier.Customer != "" && earlier.Customer != f.Customer ||
-		earlier.SupersededBy != "" && earlier.SupersededBy != g.head.ID {
+	earlier := w.order(w.order(f.Supersedes).Head())
+	if earlier.ID == g.head.ID || earlier.Customer != "" && earlier.Customer != f.Customer ||
+		earlier.SupersededBy != "" && earlier.SupersededBy != f.Order {
 		return ""
 	}
-	return earlier.Head()
+	return earlier.ID
 }
 
 // take obtains the coupons that judge found obtainable.
@@ -134,10 +136,11 @@ func (w *World) noteRefusals(g group, f OrderPlaced, refusals []Refusal) {
 // linkSuperseded ties an edited order to its earlier self once it has obtained
 // its coupons, and lets the earlier one give up what is left.
 func (w *World) linkSuperseded(o *Order, f OrderPlaced) {
-	if o.Supersedes != "" || w.earlierHead(w.groupOf(o), f) == "" {
+	head := w.earlierHead(w.groupOf(o), f)
+	if o.Supersedes != "" || head == "" {
 		return
 	}
-	earlier := w.order(f.Supersedes)
+	earlier := w.order(head)
 	o.Supersedes, earlier.SupersededBy = earlier.ID, o.ID
 	w.touchOrder(o)
 	w.touchOrder(earlier)

@@ -49,7 +49,8 @@ type Refund struct {
 // Named is a coupon that an order named, and how far the order got with it.
 type Named struct {
 	Coupon string
-	// Refusal is why the last attempt to obtain it failed; "" if it did not.
+	// Refusal is why the last attempt to obtain it failed, or Returned when a
+	// refund ended its use; "" otherwise.
 	Refusal Code
 	// LeaseID and RedemptionID are the last ones this order had; "" for none.
 	LeaseID, RedemptionID string

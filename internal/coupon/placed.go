@@ -8,37 +8,63 @@ import (
 
 // orderPlaced records a placement, tries to obtain its coupons and settles.
 func (w *World) orderPlaced(f OrderPlaced, at Fields) Outcome {
+	f.Wanted = distinct(f.Wanted)
 	if dead := w.contradiction(f); dead != nil {
 		return *dead
 	}
-	o, dead := w.fact(f.Order, f.Parent, f.Currency)
-	if dead != nil {
-		return *dead
-	}
+	o := w.order(f.Order)
 	if o.Placed {
 		switch age := cmp.Or(cmp.Compare(f.Revision, o.Revision), at.At.Compare(o.PlacedAt)); {
 		case age < 0:
 			return w.stalePlacement(w.groupOf(o))
-		case age > 0:
+		case age == 0 && w.groupOf(o).repeats(o, f):
+			return w.placedBefore(w.groupOf(o), f)
+		default:
 			if refused := w.refuseRevision(w.groupOf(o), f, at); refused != nil {
 				return *refused
 			}
 		}
 	}
+	if dead := w.admit(o, f.Parent, f.Currency); dead != nil {
+		return *dead
+	}
 	w.recordPlacement(o, f, at)
 	return w.obtain(o, f)
 }
 
+// distinct drops what an order names a second time: one use is one use, however
+// many price lines it has.
+func distinct(wanted []Wanted) []Wanted {
+	once := make([]Wanted, 0, len(wanted))
+	for _, w := range wanted {
+		if !slices.ContainsFunc(once, func(known Wanted) bool { return known.Coupon == w.Coupon }) {
+			once = append(once, w)
+		}
+	}
+	return once
+}
+
 // contradiction finds what makes a placement impossible whatever the coupons.
 func (w *World) contradiction(f OrderPlaced) *Outcome {
-	for _, id := range present(f.Order, f.Parent) {
+	o := w.order(f.Order)
+	head := w.order(o.Head())
+	if w.joins(o, f.Parent) {
+		head = w.order(f.Parent)
+	}
+	for _, id := range present(f.Order, f.Parent, o.Parent) {
 		known := w.orders[id]
 		if known != nil && known.Customer != "" && f.Customer != "" && known.Customer != f.Customer {
 			return &Outcome{Status: Dead, Code: BuyerMismatch,
 				Detail: fmt.Sprintf("order %s belongs to another buyer", id)}
 		}
 	}
-	if head := w.orders[cmp.Or(f.Parent, f.Order)]; head != nil && len(head.Named)+len(f.Wanted) > MaxNamed {
+	total := len(head.Named)
+	for _, wanted := range f.Wanted {
+		if head.named(wanted.Coupon) == nil {
+			total++
+		}
+	}
+	if total > MaxNamed {
 		dead := tooMany(f.Order)
 		return &dead
 	}
@@ -51,6 +77,44 @@ func (w *World) stalePlacement(g group) Outcome {
 		return Outcome{Status: Unchanged, Code: OrderAlreadyClosed}
 	}
 	return Outcome{Status: Unchanged, Code: StaleRevision}
+}
+
+// repeats says whether the placement is the one that holds, published again.
+func (g group) repeats(o *Order, f OrderPlaced) bool {
+	if f.Payable != o.Payable || f.Currency != "" && o.Currency != "" && f.Currency != o.Currency || g.drops(f) {
+		return false
+	}
+	return !slices.ContainsFunc(f.Wanted, func(wanted Wanted) bool {
+		named := g.head.named(wanted.Coupon)
+		return named == nil || named.Dropped
+	})
+}
+
+// placedBefore answers such a placement once more. It changes nothing: what was
+// refused or lost since is not tried again without a new placement.
+func (w *World) placedBefore(g group, f OrderPlaced) Outcome {
+	switch {
+	case g.superseded():
+		return Outcome{Status: Unchanged, Code: OrderAlreadyClosed}
+	case g.had(f):
+		return Outcome{Status: Unchanged, Code: AlreadyPaid}
+	case g.closed(true) != nil:
+		return Outcome{Status: Unchanged, Code: OrderAlreadyClosed}
+	}
+	var refused Code
+	for _, wanted := range f.Wanted {
+		code := g.head.named(wanted.Coupon).Refusal
+		if code == "" {
+			return Outcome{Status: Unchanged, Code: Duplicate}
+		}
+		if refused == "" || refused == NotTaken {
+			refused = code
+		}
+	}
+	if refused == "" {
+		return Outcome{Status: Unchanged, Code: Duplicate}
+	}
+	return Outcome{Status: Unchanged, Code: Rejected(refused)}
 }
 
 // refuseRevision answers a newer placement that asks for other coupons than the
@@ -109,7 +173,7 @@ func (w *World) recordPlacement(o *Order, f OrderPlaced, at Fields) {
 	slices.SortFunc(head.Named, func(a, b Named) int { return cmp.Compare(a.Coupon, b.Coupon) })
 	w.touchOrder(o)
 	w.touchOrder(head)
-	w.unlinkStranger(o)
+	w.unlinkStranger(head)
 }
 
 // obtain tries to get what the placement wants, and settles.
@@ -163,7 +227,7 @@ func (w *World) placedOnClosed(o *Order) Outcome {
 	switch {
 	case s.redeemed > 0:
 		return Outcome{Status: Applied, Code: Redeemed}
-	case w.inReview():
+	case s.cases > 0:
 		return Outcome{Status: Applied, Code: InReview}
 	default:
 		return Outcome{Status: Applied, Code: OrderAlreadyClosed}

@@ -50,10 +50,7 @@ func refuseState(c *Coupon, wish claim) Code {
 	case taken, c.State == Available:
 		return ""
 	case c.State == Locked && wish.token != nil:
-		if c.Lease.TokenHash.equal(*wish.token) {
-			return ""
-		}
-		return TokenMismatch
+		return refuseToken(c, wish)
 	case c.State == Void:
 		return Voided
 	case c.State == Refunded:
@@ -64,6 +61,19 @@ func refuseState(c *Coupon, wish claim) Code {
 		return AlreadyLocked
 	default:
 		return AlreadyUsed
+	}
+}
+
+// refuseToken: a token binds a quote lease to an order once; the lease of
+// another order does not change hands by it.
+func refuseToken(c *Coupon, wish claim) Code {
+	switch {
+	case !c.Lease.TokenHash.equal(*wish.token):
+		return TokenMismatch
+	case c.Lease.Purpose == PurposeOrder && c.Lease.Order != wish.order:
+		return AlreadyLocked
+	default:
+		return ""
 	}
 }
 

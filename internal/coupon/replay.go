@@ -1,6 +1,10 @@
 package coupon
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Folded is what the ledger alone says about a coupon.
 type Folded struct {
@@ -12,15 +16,35 @@ type Folded struct {
 	Leases       int64
 	Redemptions  int64
 	// Active is the number of redemptions that nothing has ended.
-	Active int
-	// before is the state before VOID.
-	before State
+	Active     int
+	ValidUntil time.Time
+
+	// ended lists the redemptions that are over.
+	ended []string
+	// void is the row that made the coupon VOID, if it is, and voidedOrder who
+	// held it until then.
+	void        *OperationRow
+	voidedOrder string
 }
 
-// Replay folds the ledger rows of one coupon, in version order. It stops with an
-// error at the first row that no state machine could have written: a gap, a
-// fork, an edge that is not in the table, or a row that does not start where
-// the one before ended.
+// LedgerError says which row of a ledger no state machine could have written,
+// and which invariant that breaks.
+type LedgerError struct {
+	Version   int64
+	Invariant int
+	Detail    string
+}
+
+func (e *LedgerError) Error() string { return fmt.Sprintf("version %d: %s", e.Version, e.Detail) }
+
+func (r *OperationRow) breaks(invariant int, format string, args ...any) error {
+	return &LedgerError{Version: r.To, Invariant: invariant, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Replay folds the ledger rows of one coupon, in version order. It stops with a
+// *LedgerError at the first row that does not follow from those before: a gap, a
+// fork, an edge that is not in the table, or a change by somebody who did not
+// hold the coupon.
 func Replay(rows []OperationRow) (Folded, error) {
 	var f Folded
 	for i := range rows {
@@ -34,18 +58,21 @@ func Replay(rows []OperationRow) (Folded, error) {
 func (f *Folded) step(row *OperationRow) error {
 	switch {
 	case row.From != f.Version || row.To != row.From+1:
-		return fmt.Errorf("version %d follows %d: the ledger has a gap or a fork", row.To, f.Version)
+		return row.breaks(4, "it follows version %d: the ledger has a gap or a fork", f.Version)
 	case row.FromState != f.State:
-		return fmt.Errorf("version %d starts at %q, but version %d ended at %q",
-			row.To, row.FromState, f.Version, f.State)
+		return row.breaks(7, "it starts at %q, but version %d ended at %q", row.FromState, f.Version, f.State)
 	case !Allowed(row.Operation, row.FromState, row.ToState):
-		return fmt.Errorf("version %d: %s from %q to %q is not in the table",
-			row.To, row.Operation, row.FromState, row.ToState)
+		invariant := 7
+		if row.FromState == Used {
+			invariant = 10
+		}
+		return row.breaks(invariant, "%s from %q to %q is not in the table",
+			row.Operation, row.FromState, row.ToState)
 	}
 	if err := f.ownership(row); err != nil {
-		return fmt.Errorf("version %d: %w", row.To, err)
+		return err
 	}
-	f.State, f.Version = row.ToState, row.To
+	f.State, f.Version, f.ValidUntil = row.ToState, row.To, row.ValidUntil
 	return nil
 }
 
@@ -57,12 +84,12 @@ func (f *Folded) ownership(row *OperationRow) error {
 		f.Order, f.LeaseID = row.Order, row.LeaseID
 	case Renew:
 		if row.LeaseID != f.LeaseID {
-			return fmt.Errorf("renews lease %s, but %s is current", row.LeaseID, f.LeaseID)
+			return row.breaks(3, "renews lease %s, but %s is current", row.LeaseID, f.LeaseID)
 		}
 		f.Order = row.Order
 	case Redeem:
 		if row.LeaseID != f.LeaseID || row.Order != f.Order {
-			return fmt.Errorf("redeems lease %s of order %s, but lease %s of order %s is current",
+			return row.breaks(3, "redeems lease %s of order %s, but lease %s of order %s is current",
 				row.LeaseID, row.Order, f.LeaseID, f.Order)
 		}
 		f.Redemptions++
@@ -70,7 +97,7 @@ func (f *Folded) ownership(row *OperationRow) error {
 		f.LeaseID, f.RedemptionID = "", row.RedemptionID
 	case Release:
 		if row.LeaseID != f.LeaseID {
-			return fmt.Errorf("releases lease %s, but %s is current", row.LeaseID, f.LeaseID)
+			return row.breaks(3, "releases lease %s, but %s is current", row.LeaseID, f.LeaseID)
 		}
 		f.Order, f.LeaseID = "", ""
 	case Return, Retire, Reverse, Withdraw:
@@ -79,22 +106,45 @@ func (f *Folded) ownership(row *OperationRow) error {
 	return nil
 }
 
-// end follows the operations that may end a redemption.
+// end follows the operations that end a use, a lease, or a withdrawal.
 func (f *Folded) end(row *OperationRow) error {
+	if row.Operation == Withdraw {
+		f.void, f.voidedOrder = row, f.Order
+	}
 	switch row.FromState {
 	case Used:
-		if row.RedemptionID != f.RedemptionID {
-			return fmt.Errorf("ends redemption %s, but %s is active", row.RedemptionID, f.RedemptionID)
+		switch {
+		case slices.Contains(f.ended, row.RedemptionID):
+			return row.breaks(11, "%s ends redemption %s a second time", row.Operation, row.RedemptionID)
+		case row.RedemptionID != f.RedemptionID:
+			return row.breaks(2, "%s ends redemption %s, but %s is active",
+				row.Operation, row.RedemptionID, f.RedemptionID)
 		}
 		f.Active--
+		f.ended = append(f.ended, row.RedemptionID)
 		f.Order, f.RedemptionID = "", ""
-		if row.Operation == Withdraw {
-			f.before = Used
-		}
-	case Locked:
-		f.Order, f.LeaseID, f.before = "", "", Locked
-	case Available:
-		f.before = Available
+	case Void:
+		return f.revive(row)
+	default:
+		f.Order, f.LeaseID = "", ""
+	}
+	return nil
+}
+
+// revive follows the reversal of a withdrawal: the coupon is again what it was,
+// but for a lease.
+func (f *Folded) revive(row *OperationRow) error {
+	void := f.void
+	f.void = nil
+	switch {
+	case row.Original != void.ID:
+		return row.breaks(6, "takes back operation %s, but %s made the coupon VOID", row.Original, void.ID)
+	case (void.FromState == Used) != (row.ToState == Used):
+		return row.breaks(7, "revives as %s what was %s", row.ToState, void.FromState)
+	case row.ToState == Used:
+		f.Order, f.RedemptionID = f.voidedOrder, void.RedemptionID
+		f.Active++
+		f.ended = slices.DeleteFunc(f.ended, func(id string) bool { return id == void.RedemptionID })
 	}
 	return nil
 }

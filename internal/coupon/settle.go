@@ -1,5 +1,7 @@
 package coupon
 
+import "slices"
+
 // move is what follows for one coupon of one order from the facts known now.
 type move struct {
 	// redeem, recover, release and reverse are the operations; at most one is
@@ -11,12 +13,17 @@ type move struct {
 	conflict bool
 	// refunds says that refunds have to be judged for this coupon.
 	refunds bool
+	// again says that a refund ended the use, and that the money known by now
+	// has to be held against that.
+	again bool
 }
 
 // settled counts what a settlement did.
 type settled struct {
-	redeemed, released, reviews int
-	decisions                   []string
+	redeemed, released int
+	// reviews counts all cases opened, cases those about a coupon.
+	reviews, cases int
+	decisions      []string
 	// chain counts the later groups settled along.
 	chain int
 }
@@ -29,10 +36,8 @@ func (g group) next(named *Named, c *Coupon) move {
 		return g.leave(named, c)
 	}
 	paidAt, payment, paid := g.paid()
-	late := false
-	if end := g.closed(false); end != nil && paid {
-		late = paidAt.After(end.At)
-	}
+	end := g.closed(false)
+	late := paid && end != nil && paidAt.After(end.At)
 	held := c != nil && c.LeasedTo(g.head.ID)
 	switch {
 	case c != nil && c.UsedBy(g.head.ID):
@@ -41,14 +46,16 @@ func (g group) next(named *Named, c *Coupon) move {
 			m.review, m.conflict = ReviewLatePaymentOnClosed, true
 		}
 		return m
-	case named.RedemptionID != "":
-		return move{} // its use by this order is over; nothing redeems twice
-	case paid && late:
+	case late:
 		return g.latePayment(held)
+	case named.RedemptionID != "": // its use by this order is over
+		return move{again: paid && named.Refusal == Returned, payment: payment}
 	case paid && held:
 		return move{redeem: true, payment: payment, reason: zeroReason(payment)}
 	case paid && named.Refusal != "":
 		return g.withoutLease()
+	case paid && named.lost():
+		return move{} // a person has the case; nothing happens behind their back
 	case paid:
 		return move{recover: true, payment: payment}
 	case held && g.closed(true) != nil:
@@ -56,6 +63,14 @@ func (g group) next(named *Named, c *Coupon) move {
 	default:
 		return move{}
 	}
+}
+
+// lost says whether a person decides about this coupon, because a payment found
+// it taken, expired or void.
+func (n *Named) lost() bool {
+	return slices.ContainsFunc(n.Reviews, func(r ReviewReason) bool {
+		return r == ReviewLatePaymentTaken || r == ReviewLatePaymentExpired || r == ReviewPaidWithVoided
+	})
 }
 
 // leave is what follows for a coupon that the order no longer wants, because a
@@ -130,10 +145,14 @@ func (w *World) carryOut(g group, named *Named, m move, s *settled) {
 		s.released++
 	case m.reverse:
 		w.reverse(c, m.reason)
+		named.LeaseID, named.RedemptionID = "", "" // as if this use had never been
 		w.touchOrder(g.head)
+	case m.again:
+		m = w.useAgain(g, named, c, m, s)
 	}
 	if m.review != "" && w.openReview(g.head, named, m.review, m.conflict) {
 		s.reviews++
+		s.cases++
 	}
 	if m.refunds {
 		w.judgeRefunds(g, named, c, s)
@@ -176,10 +195,8 @@ func (w *World) openReview(head *Order, named *Named, reason ReviewReason, confl
 	if named != nil {
 		reviews, coupon = &named.Reviews, named.Coupon
 	}
-	for _, known := range *reviews {
-		if known == reason {
-			return false
-		}
+	if slices.Contains(*reviews, reason) {
+		return false
 	}
 	*reviews = append(*reviews, reason)
 	w.touchOrder(head)

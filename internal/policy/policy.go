@@ -27,6 +27,9 @@ const (
 	Review Decision = "REVIEW"
 )
 
+// Ends says whether the decision ends the use of the coupon.
+func (d Decision) Ends() bool { return d == Return || d == Retire || d == Void }
+
 // Ground names why a decision was taken.
 type Ground string
 
@@ -106,7 +109,8 @@ func ParseExpired(text string) (days int, err error) {
 type Facts struct {
 	// Payable is what the order asked for, Paid the sum of distinct payments.
 	Payable, Paid int64
-	// Refunded is the sum of distinct refunds, the one at hand included.
+	// Refunded is the sum of distinct refunds, the one at hand included;
+	// chargebacks do not count.
 	Refunded int64
 	// Reason is the reason of the refund at hand.
 	Reason string

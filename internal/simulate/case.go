@@ -3,6 +3,7 @@ package simulate
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,11 +19,16 @@ type Case struct {
 	Right    struct {
 		Assert map[string]json.RawMessage `json:"assert"`
 	} `json:"right"`
+
+	// invalid is why the line could not be read; such a case fails when it runs,
+	// and the others still run.
+	invalid error
 }
 
-// Setup is the world before the first step.
+// Setup is the world before the first step. What it does not say has defaults;
+// what it says beyond this is ignored.
 type Setup struct {
-	T0        Instant                  `json:"t0"`
+	T0        *Instant                 `json:"t0"`
 	Templates map[string]TemplateSetup `json:"templates"`
 	Coupons   *map[string]CouponSetup  `json:"coupons"`
 	Config    ConfigSetup              `json:"config"`
@@ -31,39 +37,44 @@ type Setup struct {
 
 // TemplateSetup describes a template; a nil limit does not exist.
 type TemplateSetup struct {
-	Total, PerUser, PerDay *int64
-	PerUserUses, Budget    *int64
-	Until                  json.RawMessage
-	Days                   int
-	TZ                     string
-	Status                 string
-	Policy                 PolicySetup
+	Total       *int64          `json:"total"`
+	PerUserUses *int64          `json:"perUserUses"`
+	Budget      *int64          `json:"budget"`
+	Until       json.RawMessage `json:"until"`
+	Days        int             `json:"days"`
+	TZ          string          `json:"tz"`
+	Status      string          `json:"status"`
+	Policy      PolicySetup     `json:"policy"`
 }
 
 // PolicySetup is a return policy; "" takes the default of each rule.
 type PolicySetup struct {
-	Full, Partial, Chargeback, Expired string
-	BudgetBack                         bool
+	Full       string `json:"full"`
+	Partial    string `json:"partial"`
+	Chargeback string `json:"chargeback"`
+	Expired    string `json:"expired"`
+	BudgetBack bool   `json:"budgetBack"`
 }
 
-// CouponSetup describes a coupon; the owner defaults to u1.
+// CouponSetup describes a coupon. The owner is u1 if absent and nobody if null,
+// the validity is the template's if absent.
 type CouponSetup struct {
-	Owner    *string
-	Template string
+	Owner    json.RawMessage `json:"owner"`
+	Template string          `json:"template"`
+	From     *Instant        `json:"from"`
+	Until    *Instant        `json:"until"`
 }
 
 // ConfigSetup changes the rules.
 type ConfigSetup struct {
-	Stacking   string
-	RenewCap   *int64
-	OrderLease *int64
-	QuoteLease *int64
+	Stacking   string `json:"stacking"`
+	OrderLease *int64 `json:"orderLease"`
 }
 
 // Step is one thing done. Fields that an operation does not use stay empty.
 type Step struct {
 	Do         string          `json:"do"`
-	T          Instant         `json:"t"`
+	T          *Instant        `json:"t"`
 	OccurredAt *Instant        `json:"occurredAt"`
 	Par        string          `json:"par"`
 	Times      int             `json:"times"`
@@ -86,6 +97,7 @@ type Step struct {
 	Refund     string          `json:"refund"`
 	Fact       string          `json:"fact"`
 	Codes      []string        `json:"codes"`
+	Template   string          `json:"template"`
 }
 
 // Instant is a time of a case: seconds after its start, or an ISO instant.
@@ -94,24 +106,22 @@ type Instant struct {
 	absolute time.Time
 }
 
-// UnmarshalJSON reads a number or an ISO text.
+// UnmarshalJSON reads a number or an ISO text; a text without a zone is UTC.
 func (i *Instant) UnmarshalJSON(data []byte) error {
-	if bytes.Equal(data, []byte("null")) {
-		return nil
+	if data[0] != '"' {
+		return json.Unmarshal(data, &i.seconds)
 	}
-	if data[0] == '"' {
-		var text string
-		if err := json.Unmarshal(data, &text); err != nil {
-			return err
-		}
-		at, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			return fmt.Errorf("instant %q: want seconds or an RFC 3339 time", text)
-		}
-		i.absolute = at.UTC()
-		return nil
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
 	}
-	return json.Unmarshal(data, &i.seconds)
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			i.absolute = at.UTC()
+			return nil
+		}
+	}
+	return fmt.Errorf("instant %q: want seconds or an RFC 3339 time", text)
 }
 
 // From gives the instant in a case that starts at t0.
@@ -125,27 +135,29 @@ func (i Instant) From(t0 time.Time) time.Time {
 // maxCaseLine bounds one line of a case file.
 const maxCaseLine = 4 << 20
 
-// ReadCases reads one case a line; blank lines are skipped.
+// ReadCases reads one case a line; blank lines are skipped. A line that is not a
+// case becomes one that fails and says why.
 func ReadCases(source io.Reader) ([]Case, error) {
 	scanner := bufio.NewScanner(source)
 	scanner.Buffer(make([]byte, 64<<10), maxCaseLine)
 	var cases []Case
 	for line := 1; scanner.Scan(); line++ {
 		text := bytes.TrimSpace(scanner.Bytes())
-		if len(text) == 0 {
-			continue
+		if len(text) > 0 {
+			cases = append(cases, readCase(text, fmt.Sprintf("line %d", line)))
 		}
-		var c Case
-		if err := json.Unmarshal(text, &c); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-		if c.ID == "" || len(c.Sequence) == 0 {
-			return nil, fmt.Errorf("line %d: a case needs an id and a sequence", line)
-		}
-		cases = append(cases, c)
 	}
 	if err := scanner.Err(); err != nil {
 		return nil, fmt.Errorf("read cases: %w", err)
 	}
 	return cases, nil
+}
+
+func readCase(text []byte, place string) Case {
+	var c Case
+	if err := json.Unmarshal(text, &c); err != nil {
+		c.invalid = fmt.Errorf("%s: %w", place, err)
+	}
+	c.ID = cmp.Or(c.ID, place)
+	return c
 }

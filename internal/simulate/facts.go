@@ -5,21 +5,30 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"couponlease/internal/coupon"
 )
 
-// defaultValidity is how long the coupons of a case are valid.
-const defaultValidity = 30 * 24 * time.Hour
-
 // defaultAmount is what an order of a case costs, and what a payment or refund
 // of it moves.
 const defaultAmount int64 = 100
+
+// defaultReason is why money goes back.
+const defaultReason = "customer"
+
+// supported says whether the operation of a step exists yet.
+func supported(operation string) bool {
+	switch operation {
+	case "OrderPlaced", "PaymentSucceeded", "OrderClosed", "RefundApproved",
+		"LeaseExpiryDue", "Import", "ExpireScan":
+		return true
+	default:
+		return false
+	}
+}
 
 // fact translates a step to what the engine is asked.
 func (r *run) fact(ctx context.Context, step *Step) (coupon.Fact, error) {
@@ -38,7 +47,7 @@ func (r *run) fact(ctx context.Context, step *Step) (coupon.Fact, error) {
 		return r.placed(ctx, step)
 	case "PaymentSucceeded":
 		return coupon.PaymentSucceeded{
-			Order: order, Parent: parent, Payment: cmp.Or(step.Payment, "pay-"+step.Order),
+			Order: order, Parent: parent, Payment: paymentOf(step),
 			Amount: amount, FullPrice: step.Discounted != nil && !*step.Discounted,
 		}, nil
 	case "OrderClosed":
@@ -46,7 +55,7 @@ func (r *run) fact(ctx context.Context, step *Step) (coupon.Fact, error) {
 	case "RefundApproved":
 		return coupon.RefundApproved{
 			Order: order, Parent: parent, Refund: cmp.Or(step.Refund, "r-"+step.Order),
-			Amount: amount, Reason: cmp.Or(step.Reason, "customer"),
+			Amount: amount, Reason: cmp.Or(step.Reason, defaultReason),
 		}, nil
 	case "LeaseExpiryDue":
 		return r.leaseDue(ctx, step)
@@ -54,6 +63,9 @@ func (r *run) fact(ctx context.Context, step *Step) (coupon.Fact, error) {
 		return nil, unsupportedError{step.Do}
 	}
 }
+
+// paymentOf names the payment of a step.
+func paymentOf(step *Step) string { return cmp.Or(step.Payment, "pay-"+step.Order) }
 
 func (r *run) placed(ctx context.Context, step *Step) (coupon.Fact, error) {
 	f := coupon.OrderPlaced{
@@ -66,40 +78,59 @@ func (r *run) placed(ctx context.Context, step *Step) (coupon.Fact, error) {
 	if step.Payable != nil {
 		f.Payable = *step.Payable
 	}
-	switch text := string(step.Lease); text {
-	case "":
-	case "null":
-		f.OpenEnded = true
-	default:
-		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil || seconds <= 0 {
-			return nil, fmt.Errorf("lease %s: want seconds above 0, or null", text)
-		}
-		f.Lease = time.Duration(seconds * float64(time.Second))
+	var err error
+	if f.Lease, f.OpenEnded, err = leaseTerm(step.Lease); err != nil {
+		return nil, err
 	}
-	var token *coupon.TokenHash
+	var token coupon.TokenHash
+	var proves string // the coupon whose lease the token is of
 	if step.Token != "" {
-		hash, err := r.token(ctx, step.Token)
+		name, err := parseLease(step.Token)
 		if err != nil {
+			return nil, fmt.Errorf("token: %w", err)
+		}
+		proves = r.coupon(name.coupon)
+		if token, err = r.token(ctx, name); err != nil {
 			return nil, err
 		}
-		token = &hash
 	}
 	for _, code := range step.Coupons {
-		id := r.coupon(code)
-		if !slices.ContainsFunc(f.Wanted, func(w coupon.Wanted) bool { return w.Coupon == id }) {
-			f.Wanted = append(f.Wanted, coupon.Wanted{Coupon: id, Token: token, Discount: step.Discount})
+		wanted := coupon.Wanted{Coupon: r.coupon(code), Discount: step.Discount}
+		if proves != "" && wanted.Coupon == proves {
+			wanted.Token = &token
 		}
+		f.Wanted = append(f.Wanted, wanted)
 	}
 	return f, nil
 }
 
-// leaseDue gives the timer of a lease named order/coupon#generation. A renewed
-// lease has one timer per renewal; the name means the latest.
+// leaseTerm reads how long an order holds its coupons: absent or not above 0 is
+// the default, null is for ever.
+func leaseTerm(lease json.RawMessage) (term time.Duration, openEnded bool, err error) {
+	switch text := string(lease); text {
+	case "":
+		return 0, false, nil
+	case "null":
+		return 0, true, nil
+	default:
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return 0, false, fmt.Errorf("lease %s: want seconds or null", text)
+		}
+		return time.Duration(max(0, seconds) * float64(time.Second)), false, nil
+	}
+}
+
+// leaseDue gives the timer of a named lease. A renewed lease has one timer per
+// renewal; the name means the latest.
 func (r *run) leaseDue(ctx context.Context, step *Step) (coupon.Fact, error) {
-	var name string
-	if err := json.Unmarshal(step.Lease, &name); err != nil {
-		return nil, fmt.Errorf("lease: %w", err)
+	var text string
+	if err := json.Unmarshal(step.Lease, &text); err != nil {
+		return nil, fmt.Errorf("lease %q: want its name", step.Lease)
+	}
+	name, err := parseLease(text)
+	if err != nil {
+		return nil, err
 	}
 	row, err := r.lease(ctx, name)
 	if err != nil {
@@ -110,80 +141,18 @@ func (r *run) leaseDue(ctx context.Context, step *Step) (coupon.Fact, error) {
 		TokenHash: row.TokenHash, Version: row.Version,
 	}
 	if step.Fact == "PAID" {
-		order, _, _ := strings.Cut(name, "/")
-		f.PaidFact = "fact-" + order
+		f.PaidFact = r.paidFact(name.order)
 	}
 	return f, nil
 }
 
-// lease finds the latest evidence of a named lease. A lease that was never
-// granted is not an error: its timer is stale.
-func (r *run) lease(ctx context.Context, name string) (coupon.LeaseRow, error) {
-	order, rest, slash := strings.Cut(name, "/")
-	code, number, hash := strings.Cut(rest, "#")
-	generation, err := strconv.ParseInt(number, 10, 64)
-	if !slash || !hash || err != nil {
-		return coupon.LeaseRow{}, fmt.Errorf("lease %q: want order/coupon#generation", name)
-	}
-	history, _, err := r.backend.History(ctx, r.coupon(code))
-	if err != nil {
-		return coupon.LeaseRow{}, err
-	}
-	found := coupon.LeaseRow{Coupon: r.coupon(code), Order: r.name(order), LeaseID: "never granted"}
-	var count int64
-	for _, row := range history.Leases {
-		mine := !row.Renewal && row.Order == r.name(order)
-		if mine {
-			count++
-		}
-		if mine && (count == generation || row.Generation == generation && found.Version == 0) {
-			found = row
+// paidFact names the payment that made an order paid, as others know it: the one
+// of the case, whose message may still be under way.
+func (r *run) paidFact(order string) string {
+	for i := range r.c.Sequence {
+		if step := &r.c.Sequence[i]; step.Do == "PaymentSucceeded" && step.Order == order {
+			return paymentOf(step)
 		}
 	}
-	for _, row := range history.Leases {
-		if row.LeaseID == found.LeaseID && row.Version > found.Version {
-			found = row
-		}
-	}
-	return found, nil
+	return paymentOf(&Step{Order: order})
 }
-
-func (r *run) token(ctx context.Context, name string) (coupon.TokenHash, error) {
-	row, err := r.lease(ctx, name)
-	if err != nil {
-		return coupon.TokenHash{}, err
-	}
-	if row.Version == 0 {
-		return coupon.HashToken(name), nil
-	}
-	return row.TokenHash, nil
-}
-
-func (t TemplateSetup) isZero() bool { return t.Until == nil && t.Days == 0 && t.Budget == nil }
-
-// until reads the end of validity: absent is the default, null is none.
-func (t TemplateSetup) until(t0 time.Time) (time.Time, error) {
-	switch {
-	case t.Until == nil && t.Days > 0:
-		return time.Time{}, nil
-	case t.Until == nil:
-		return t0.Add(defaultValidity), nil
-	}
-	var at *Instant
-	if err := json.Unmarshal(t.Until, &at); err != nil {
-		return time.Time{}, err
-	}
-	if at == nil {
-		return time.Time{}, nil
-	}
-	return at.From(t0), nil
-}
-
-func limit(n *int64) int64 {
-	if n == nil {
-		return coupon.NoLimit
-	}
-	return *n
-}
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -10,24 +10,12 @@ const exhaustive = 5
 // indexes into the sequence: steps that share a par label change places with
 // each other in every way.
 func Interleavings(steps []Step) [][]int {
-	groups := map[string][]int{}
-	var labels []string
-	for i, step := range steps {
-		if step.Par == "" {
-			continue
-		}
-		if groups[step.Par] == nil {
-			labels = append(labels, step.Par)
-		}
-		groups[step.Par] = append(groups[step.Par], i)
-	}
 	first := make([]int, len(steps))
 	for i := range first {
 		first[i] = i
 	}
 	orders := [][]int{first}
-	for _, label := range labels {
-		places := groups[label]
+	for _, places := range parallel(steps) {
 		var more [][]int
 		for _, order := range orders {
 			for _, arrangement := range arrangements(places) {
@@ -41,6 +29,47 @@ func Interleavings(steps []Step) [][]int {
 		orders = more
 	}
 	return orders
+}
+
+// countInterleavings gives how many orders there are, without making them; it
+// stops counting above maxOrders.
+func countInterleavings(steps []Step) int {
+	count := 1
+	for _, places := range parallel(steps) {
+		factor := 2
+		if len(places) <= exhaustive {
+			factor = 1
+			for n := range places {
+				factor *= n + 1
+			}
+		}
+		if count *= factor; count > maxOrders {
+			return count
+		}
+	}
+	return count
+}
+
+// parallel gives the places of the steps of each par label, in the order in
+// which the labels appear.
+func parallel(steps []Step) [][]int {
+	groups := map[string][]int{}
+	var labels []string
+	for i := range steps {
+		label := steps[i].Par
+		if label == "" {
+			continue
+		}
+		if groups[label] == nil {
+			labels = append(labels, label)
+		}
+		groups[label] = append(groups[label], i)
+	}
+	var places [][]int
+	for _, label := range labels {
+		places = append(places, groups[label])
+	}
+	return places
 }
 
 func arrangements(items []int) [][]int {

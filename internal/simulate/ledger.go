@@ -6,7 +6,6 @@ package simulate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,9 +15,6 @@ import (
 	"couponlease/internal/coupon"
 	"couponlease/internal/policy"
 )
-
-// ErrCrashed stands for a process that died before its commit.
-var ErrCrashed = errors.New("crashed before commit")
 
 // Ledger keeps every row in memory and serves one transaction at a time.
 type Ledger struct {
@@ -248,6 +244,51 @@ func (l *Ledger) EachOrder(_ context.Context, visit func(*coupon.Order) error) e
 		}
 	}
 	return nil
+}
+
+// Violations proves every invariant on everything in the ledger.
+func (l *Ledger) Violations(context.Context) ([]coupon.Violation, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var broken []coupon.Violation
+	usage := map[string]*coupon.Usage{}
+	rules := func(version int64) policy.Policy { return l.policies[version] }
+	for _, id := range slices.Sorted(maps.Keys(l.coupons)) {
+		history := l.evidence(id)
+		broken = append(broken, coupon.Check(history)...)
+		template := history.Coupon.Template
+		if usage[template] == nil {
+			usage[template] = &coupon.Usage{}
+		}
+		usage[template].Add(history, rules)
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.orders)) {
+		broken = append(broken, coupon.CheckOrder(l.orders[id],
+			func(id string) *coupon.Coupon { return l.coupons[id] },
+			func(id string) *coupon.Order { return l.orders[id] })...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.templates)) {
+		var uses []*coupon.Uses
+		for key, row := range l.uses {
+			if key.template == id {
+				uses = append(uses, row)
+			}
+		}
+		truth := coupon.Usage{}
+		if counted := usage[id]; counted != nil {
+			truth = *counted
+		}
+		broken = append(broken, coupon.CheckTemplate(l.templates[id], uses, truth)...)
+	}
+	return broken, nil
+}
+
+// evidence gives what is kept about a coupon, without a copy.
+func (l *Ledger) evidence(id string) coupon.History {
+	return coupon.History{
+		Coupon: l.coupons[id], Operations: l.operations[id], Leases: l.leases[id],
+		Redemptions: l.redemptions[id], Decisions: l.decisions[id],
+	}
 }
 
 // Reviews lists the cases opened, oldest first.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"couponlease/internal/coupon"
-	"couponlease/internal/policy"
 )
 
 // Backend is a ledger under a clock that the runner sets.
@@ -21,6 +20,12 @@ type Backend interface {
 	History(ctx context.Context, id string) (coupon.History, bool, error)
 	Order(ctx context.Context, id string) (*coupon.Order, error)
 	Expirable(ctx context.Context, cursor string, limit int) ([]string, error)
+}
+
+// auditor is a backend that can judge everything it holds, because it holds one
+// run only.
+type auditor interface {
+	Violations(ctx context.Context) ([]coupon.Violation, error)
 }
 
 // Open gives a backend for one run: its clock, its rules and its source of ids
@@ -46,15 +51,16 @@ type run struct {
 	events  []coupon.Event
 	reviews []coupon.ReviewRow
 	decided []coupon.RefundDecision
+	// first is when each fact happened, by event id: a message that comes again
+	// tells of the same moment.
 	first   map[string]time.Time
 	results []string
-	clock   int
 }
 
 func newRun(c *Case, open Open, space string) *run {
 	r := &run{c: c, space: strings.ToLower(space), first: map[string]time.Time{}}
 	r.t0 = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	if !c.Setup.T0.absolute.IsZero() {
+	if c.Setup.T0 != nil && !c.Setup.T0.absolute.IsZero() {
 		r.t0 = c.Setup.T0.absolute
 	}
 	r.now = r.t0
@@ -76,7 +82,18 @@ func (r *run) name(id string) string {
 	return r.space + id
 }
 
-func (r *run) coupon(code string) string { return r.space + coupon.Fold(code) }
+// code gives a coupon code of this run, as it would be written: with its letter
+// case and the white space around it.
+func (r *run) code(written string) string {
+	bare := strings.TrimSpace(written)
+	if bare == "" {
+		return written
+	}
+	return strings.Replace(written, bare, r.space+bare, 1)
+}
+
+// coupon gives the id of the coupon with that code.
+func (r *run) coupon(written string) string { return coupon.Fold(r.code(written)) }
 
 // play runs the steps in the given order; after each one the invariants hold.
 func (r *run) play(ctx context.Context, order []int) error {
@@ -86,11 +103,11 @@ func (r *run) play(ctx context.Context, order []int) error {
 	r.results = make([]string, len(r.c.Sequence))
 	for _, index := range order {
 		step := &r.c.Sequence[index]
-		if at := step.T.From(r.t0); at.After(r.now) {
-			r.now = at
+		if step.T != nil && step.T.From(r.t0).After(r.now) {
+			r.now = step.T.From(r.t0)
 		}
 		for delivery := range max(1, step.Times) {
-			result, err := r.step(ctx, step)
+			result, err := r.step(ctx, step, index)
 			if err != nil {
 				return fmt.Errorf("step %d (%s): %w", index, step.Do, err)
 			}
@@ -105,7 +122,38 @@ func (r *run) play(ctx context.Context, order []int) error {
 	return nil
 }
 
-func (r *run) step(ctx context.Context, step *Step) (string, error) {
+// step does one step. A step with a fault is done by a process that dies, or
+// loses the database, before its transaction commits.
+func (r *run) step(ctx context.Context, step *Step, index int) (string, error) {
+	answer := ""
+	switch step.Fault {
+	case "":
+	case "crash_before_commit", "crash_after_redis":
+		answer = "CRASHED"
+	case "db_commit_fail":
+		answer = "RETRYABLE_ERROR"
+	default:
+		return "", unsupportedError{"fault " + step.Fault}
+	}
+	if answer != "" {
+		backend := r.backend
+		r.backend = dying{backend}
+		defer func() { r.backend = backend }()
+	}
+	result, err := r.do(ctx, step, index)
+	switch {
+	case answer == "":
+		return result, err
+	case errors.Is(err, errDied):
+		return answer, nil
+	case err == nil: // it had nothing to write
+		return result, nil
+	default:
+		return "", err
+	}
+}
+
+func (r *run) do(ctx context.Context, step *Step, index int) (string, error) {
 	switch step.Do {
 	case "Import":
 		return r.importCodes(ctx, step)
@@ -116,38 +164,27 @@ func (r *run) step(ctx context.Context, step *Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	request := r.request(step, fact)
-	switch step.Fault {
-	case "":
-	case "crash_before_commit", "db_commit_fail":
-		return r.crash(ctx, request, step.Fault)
-	default:
-		return "", unsupportedError{"fault " + step.Fault}
-	}
-	outcome, err := r.apply(ctx, request)
-	if err != nil {
-		return "", err
-	}
-	return string(outcome.Code), nil
+	outcome, err := r.apply(ctx, r.request(step, index, fact))
+	return string(outcome.Code), err
 }
 
 // request gives the message of a step. Its identity, content and own time stay
 // the same however often it is delivered.
-func (r *run) request(step *Step, fact coupon.Fact) coupon.Request {
-	r.clock++
-	at := step.T.From(r.t0)
-	if step.OccurredAt != nil {
+func (r *run) request(step *Step, index int, fact coupon.Fact) coupon.Request {
+	id := cmp.Or(step.EventID, fmt.Sprintf("step-%d", index))
+	at, known := r.first[id]
+	switch {
+	case step.OccurredAt != nil:
 		at = step.OccurredAt.From(r.t0)
-	}
-	id := step.EventID
-	if id == "" {
-		id = fmt.Sprintf("step-%d", r.clock)
-	} else if known, ok := r.first[id]; ok && step.OccurredAt == nil {
-		at = known
+	case known:
+	case step.T != nil:
+		at = step.T.From(r.t0)
+	default:
+		at = r.now
 	}
 	r.first[id] = at
 	content := *step
-	content.T, content.OccurredAt, content.Par = Instant{}, nil, ""
+	content.T, content.OccurredAt, content.Par = nil, nil, ""
 	content.Times, content.Fault, content.EventID = 0, "", ""
 	body, _ := json.Marshal(content)
 	return coupon.Request{ID: r.name(id), Hash: sha256.Sum256(body), At: at, Actor: "case", Fact: fact}
@@ -162,7 +199,7 @@ func (r *run) apply(ctx context.Context, request coupon.Request) (coupon.Outcome
 		changes = w.Seal()
 	})
 	if err != nil {
-		return outcome, err
+		return coupon.Outcome{}, err
 	}
 	for _, event := range changes.Events {
 		r.events = append(r.events, *event)
@@ -176,38 +213,40 @@ func (r *run) apply(ctx context.Context, request coupon.Request) (coupon.Outcome
 	return outcome, nil
 }
 
-// crash decides and dies before the commit: nothing may be kept.
-func (r *run) crash(ctx context.Context, request coupon.Request, fault string) (string, error) {
-	dying, die := context.WithCancel(ctx)
-	defer die()
-	err := r.backend.Apply(dying, []coupon.Request{request}, func(w *coupon.World) {
-		coupon.Decide(w, &request)
-		w.Seal()
-		die()
+// errDied is how the runner learns that a process died before its commit.
+var errDied = errors.New("the process died before its commit")
+
+// dying is a backend whose process dies between a decision and its commit.
+type dying struct{ Backend }
+
+func (d dying) Apply(ctx context.Context, requests []coupon.Request, decide func(*coupon.World)) error {
+	doomed, die := context.WithCancelCause(ctx)
+	defer die(nil)
+	err := d.Backend.Apply(doomed, requests, func(w *coupon.World) {
+		decide(w)
+		die(errDied)
 	})
-	switch {
-	case err == nil:
-		return "", errors.New("a transaction survived the death of its process")
-	case fault == "db_commit_fail":
-		return "RETRYABLE_ERROR", nil
-	default:
-		return "CRASHED", nil
+	if err == nil {
+		return errors.New("a transaction survived the death of its process")
 	}
+	if errors.Is(context.Cause(doomed), errDied) {
+		return errDied
+	}
+	return err
 }
 
 func (r *run) importCodes(ctx context.Context, step *Step) (string, error) {
 	var created, skipped int
 	for _, code := range step.Codes {
-		id := r.coupon(code)
 		outcome, err := r.apply(ctx, coupon.Request{At: r.now, Fact: coupon.ImportCoupon{
-			Code: id, Template: r.name("T1"),
+			Code: r.code(code), Template: r.name(r.template(step.Template)),
 		}})
 		if err != nil {
 			return "", err
 		}
 		if outcome.Code == coupon.Created {
 			created++
-			r.coupons = append(r.coupons, id)
+			r.coupons = append(r.coupons, r.coupon(code))
 		} else {
 			skipped++
 		}
@@ -244,120 +283,45 @@ func (r *run) expireScan(ctx context.Context) (string, error) {
 
 // check proves the invariants on everything this run knows of.
 func (r *run) check(ctx context.Context) error {
+	var broken []coupon.Violation
+	var err error
+	if audit, whole := r.backend.(auditor); whole {
+		broken, err = audit.Violations(ctx)
+	} else {
+		broken, err = r.violations(ctx)
+	}
+	if err == nil && len(broken) > 0 {
+		return errors.New(broken[0].String())
+	}
+	return err
+}
+
+func (r *run) violations(ctx context.Context) ([]coupon.Violation, error) {
+	var broken []coupon.Violation
 	rows := map[string]*coupon.Coupon{}
 	for _, id := range r.coupons {
 		history, found, err := r.backend.History(ctx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !found {
-			return fmt.Errorf("coupon %s is gone", id)
+			return nil, fmt.Errorf("coupon %s is gone", id)
 		}
 		rows[id] = history.Coupon
-		if broken := coupon.Check(history); len(broken) > 0 {
-			return errors.New(broken[0].String())
-		}
+		broken = append(broken, coupon.Check(history)...)
 	}
 	orders := map[string]*coupon.Order{}
 	for _, id := range r.orders {
 		row, err := r.backend.Order(ctx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		orders[id] = row
 	}
 	for _, id := range r.orders {
-		broken := coupon.CheckOrder(orders[id],
+		broken = append(broken, coupon.CheckOrder(orders[id],
 			func(coupon string) *coupon.Coupon { return rows[coupon] },
-			func(order string) *coupon.Order { return orders[order] })
-		if len(broken) > 0 {
-			return errors.New(broken[0].String())
-		}
+			func(order string) *coupon.Order { return orders[order] })...)
 	}
-	return nil
-}
-
-// prepare defines the templates and issues the coupons of the case.
-func (r *run) prepare(ctx context.Context) error {
-	templates := r.c.Setup.Templates
-	if templates["T1"].isZero() && len(templates) == 0 {
-		templates = map[string]TemplateSetup{"T1": {}}
-	}
-	for index, id := range sortedKeys(templates) {
-		if err := r.defineTemplate(ctx, id, templates[id], int64(index)); err != nil {
-			return err
-		}
-	}
-	owner := "u1"
-	coupons := map[string]CouponSetup{"c1": {}}
-	if r.c.Setup.Coupons != nil {
-		coupons = *r.c.Setup.Coupons
-	}
-	for _, id := range sortedKeys(coupons) {
-		setup := coupons[id]
-		if setup.Owner == nil {
-			setup.Owner = &owner
-		}
-		folded := r.coupon(id)
-		_, err := r.apply(ctx, coupon.Request{At: r.now, Fact: coupon.ImportCoupon{
-			Code: folded, Template: r.name(cmp.Or(setup.Template, "T1")), Owner: r.person(*setup.Owner),
-		}})
-		if err != nil {
-			return err
-		}
-		r.coupons = append(r.coupons, folded)
-	}
-	r.events = nil
-	return nil
-}
-
-// person resolves an alias to the one person behind it.
-func (r *run) person(id string) string {
-	if alias, known := r.c.Setup.Identity[id]; known {
-		id = alias
-	}
-	return r.name(id)
-}
-
-func (r *run) defineTemplate(ctx context.Context, id string, setup TemplateSetup, index int64) error {
-	rules, err := setup.Policy.policy(policyVersion(r.space, index))
-	if err != nil {
-		return err
-	}
-	template := coupon.Template{
-		ID: r.name(id), Status: coupon.TemplateStatus(cmp.Or(setup.Status, "ACTIVE")),
-		Budget: limit(setup.Budget), UsesPerPerson: limit(setup.PerUserUses),
-		PolicyVersion: rules.Version, ValidDays: setup.Days, Zone: setup.TZ,
-	}
-	if template.ValidUntil, err = setup.until(r.t0); err != nil {
-		return err
-	}
-	if _, err := r.apply(ctx, coupon.Request{At: r.now, Fact: coupon.DefinePolicy{Policy: rules}}); err != nil {
-		return err
-	}
-	_, err = r.apply(ctx, coupon.Request{At: r.now, Fact: coupon.DefineTemplate{Template: template}})
-	return err
-}
-
-// policyVersion gives each run a version of its own above the standard ones.
-func policyVersion(space string, index int64) int64 {
-	sum := sha256.Sum256([]byte(space))
-	var version int64
-	for _, b := range sum[:6] {
-		version = version<<8 | int64(b)
-	}
-	return 1000 + version + index
-}
-
-func (s PolicySetup) policy(version int64) (policy.Policy, error) {
-	rules := policy.Default()
-	rules.Version, rules.BudgetBack = version, s.BudgetBack
-	rules.Full = policy.Decision(cmp.Or(s.Full, string(rules.Full)))
-	rules.Partial = policy.Decision(cmp.Or(s.Partial, string(rules.Partial)))
-	rules.Chargeback = policy.Decision(cmp.Or(s.Chargeback, string(rules.Chargeback)))
-	var err error
-	if rules.ExtendDays, err = policy.ParseExpired(s.Expired); err != nil {
-		return rules, err
-	}
-	return rules, rules.Validate()
+	return broken, nil
 }

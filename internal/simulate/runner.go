@@ -32,11 +32,20 @@ type Report struct {
 // fresh world.
 func RunCase(ctx context.Context, c *Case, open Open) Report {
 	report := Report{ID: c.ID, Title: c.Title, Verdict: Passed}
-	for index, order := range Interleavings(c.Sequence) {
+	if what := c.missing(); what != "" {
+		report.Verdict, report.Detail = Unsupported, what
+		return report
+	}
+	orders, err := c.orders()
+	if err != nil {
+		report.Verdict, report.Detail = Failed, err.Error()
+		return report
+	}
+	for index, order := range orders {
 		r := newRun(c, open, fmt.Sprintf("%s.%d.", c.ID, index))
-		detail, err := r.whole(ctx, order)
+		wrong, err := r.whole(ctx, order)
 		report.Interleavings++
-		if index == 0 || detail != "" || err != nil {
+		if index == 0 || wrong != "" || err != nil {
 			report.Steps = r.told(order)
 		}
 		var missing unsupportedError
@@ -47,35 +56,45 @@ func RunCase(ctx context.Context, c *Case, open Open) Report {
 		case err != nil:
 			report.Verdict, report.Detail = Failed, fmt.Sprintf("order %v: %v", order, err)
 			return report
-		case detail != "":
-			report.Verdict, report.Detail = Failed, fmt.Sprintf("order %v: %s", order, detail)
+		case wrong != "":
+			report.Verdict, report.Detail = Failed, fmt.Sprintf("order %v: %s", order, wrong)
 			return report
 		}
 	}
 	return report
 }
 
-func (r *run) whole(ctx context.Context, order []int) (string, error) {
-	for i := range r.c.Sequence {
-		if !supported(r.c.Sequence[i].Do) {
-			return "", unsupportedError{r.c.Sequence[i].Do}
+// missing names the first operation of the case that does not exist yet.
+func (c *Case) missing() string {
+	for i := range c.Sequence {
+		if do := c.Sequence[i].Do; do != "" && !supported(do) {
+			return do
 		}
 	}
+	return ""
+}
+
+// maxOrders bounds in how many orders one case is run.
+const maxOrders = 50_000
+
+// orders gives the orders in which the steps are run, or why there are none.
+func (c *Case) orders() ([][]int, error) {
+	switch count := countInterleavings(c.Sequence); {
+	case c.invalid != nil:
+		return nil, c.invalid
+	case len(c.Sequence) == 0:
+		return nil, errors.New("a case needs a sequence")
+	case count > maxOrders:
+		return nil, fmt.Errorf("%d orders of the parallel steps; at most %d are run", count, maxOrders)
+	}
+	return Interleavings(c.Sequence), nil
+}
+
+func (r *run) whole(ctx context.Context, order []int) (string, error) {
 	if err := r.play(ctx, order); err != nil {
 		return "", err
 	}
 	return r.assert(ctx)
-}
-
-// supported says whether the operation of a step exists yet.
-func supported(operation string) bool {
-	switch operation {
-	case "OrderPlaced", "PaymentSucceeded", "OrderClosed", "RefundApproved",
-		"LeaseExpiryDue", "Import", "ExpireScan":
-		return true
-	default:
-		return false
-	}
 }
 
 func (r *run) told(order []int) []string {
@@ -90,7 +109,7 @@ func (r *run) told(order []int) []string {
 		if step.Do == "LeaseExpiryDue" {
 			subject = strings.Trim(string(step.Lease), `"`)
 		}
-		lines = append(lines, fmt.Sprintf("%s %s %s", step.Do, subject, result))
+		lines = append(lines, strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", step.Do, subject, result)), " "))
 	}
 	return lines
 }
