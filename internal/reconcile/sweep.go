@@ -128,10 +128,13 @@ func (s *Sweeper[T, C]) walk(ctx context.Context) error {
 		s.after, s.started = start, time.Now()
 	}
 	for s.shards.any() {
+		looked := time.Now()
 		page, err := s.source.Page(ctx, s.after, s.options.Look)
 		if err != nil {
 			return fmt.Errorf("list what is due: %w", err)
 		}
+		// A long way to go must not keep the database busy: half of the time is rest.
+		rest := time.Since(looked)
 		for chunk := range slices.Chunk(s.requests(page.Items), s.options.Chunk) {
 			began := time.Now()
 			if err := s.submit(ctx, chunk); err != nil {
@@ -146,6 +149,7 @@ func (s *Sweeper[T, C]) walk(ctx context.Context) error {
 		if page.Last {
 			return nil
 		}
+		pause(ctx, rest)
 	}
 	return nil
 }

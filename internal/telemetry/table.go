@@ -33,6 +33,7 @@ const (
 
 	OutboxOwned     = "couponlease_outbox_owned"
 	OutboxPending   = "couponlease_outbox_pending_rows"
+	OutboxOldest    = "couponlease_outbox_oldest_seconds"
 	OutboxParked    = "couponlease_outbox_parked_rows"
 	OutboxLag       = "couponlease_outbox_lag_seconds"
 	OutboxPublished = "couponlease_outbox_published_total"
@@ -53,6 +54,8 @@ const (
 	SweeperDue       = "couponlease_sweeper_due_total"
 	SweeperSubmitted = "couponlease_sweeper_submitted_total"
 	SweeperFailed    = "couponlease_sweeper_failed_total"
+
+	ReviewsOpen = "couponlease_reviews_open"
 
 	Ready = "couponlease_ready"
 	Build = "couponlease_build"
@@ -113,9 +116,11 @@ func outboxMetrics() []Metric {
 	return []Metric{
 		{Name: OutboxOwned, Kind: Gauge, Labels: shard, Kept: true,
 			Help: "1 where this replica publishes the shard. Over all replicas every shard should have one."},
-		{Name: OutboxPending, Kind: Gauge, Labels: shard, Kept: true,
-			Help: "Committed rows waiting to be published, whoever publishes the shard."},
-		{Name: OutboxParked, Kind: Gauge, Labels: shard, Kept: true,
+		{Name: OutboxPending, Kind: Gauge, Kept: true,
+			Help: "Committed rows of all shards waiting to be published, the same on all replicas."},
+		{Name: OutboxOldest, Kind: Gauge, Kept: true,
+			Help: "Age of the oldest row waiting, in seconds. It grows when a shard is published by nobody."},
+		{Name: OutboxParked, Kind: Gauge, Kept: true,
 			Help: "Rows put aside because the broker has nowhere to put their messages. It should be 0."},
 		{Name: OutboxLag, Kind: Gauge, Labels: shard, Kept: true,
 			Help: "Age of the oldest row being published, in seconds, where this replica publishes the shard."},
@@ -140,6 +145,7 @@ func processMetrics() []Metric {
 			Help: "Requests of the sweeper that were answered."},
 		{Name: SweeperFailed, Kind: Counter, Labels: []string{"sweep"}, Kept: true,
 			Help: "Requests of the sweeper that were not answered; they are asked again."},
+		{Name: ReviewsOpen, Kind: Gauge, Kept: true, Help: "Cases that wait for a person."},
 		{Name: Ready, Kind: Gauge, Kept: true, Help: "1 while /readyz answers 200."},
 		{Name: Build, Kind: Gauge, Labels: []string{"version"}, Kept: true, Help: "1, with the version that runs."},
 	}

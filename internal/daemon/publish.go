@@ -1,0 +1,42 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"couponlease/internal/amqp"
+	"couponlease/internal/outbox"
+)
+
+// publications lets the outbox publish over AMQP.
+type publications struct{ publisher *amqp.Publisher }
+
+// PublishBatch implements outbox.Publisher.
+func (p publications) PublishBatch(ctx context.Context, messages []outbox.Message, now time.Time) []error {
+	list := make([]amqp.Publication, len(messages))
+	for i := range messages {
+		list[i] = publication(&messages[i], now)
+	}
+	errs := p.publisher.PublishBatch(ctx, list)
+	for i, err := range errs {
+		// A message that can never be sent is as hopeless as one that nobody takes.
+		if errors.Is(err, amqp.ErrReturned) || errors.Is(err, amqp.ErrInvalid) {
+			errs[i] = fmt.Errorf("%w: %w", outbox.ErrReturned, err)
+		}
+	}
+	return errs
+}
+
+func publication(m *outbox.Message, now time.Time) amqp.Publication {
+	p := amqp.Publication{
+		Exchange: m.Exchange, Key: m.Key, Mandatory: m.Mandatory,
+		ID: m.ID, Type: m.Type, Timestamp: m.Time, ContentType: m.ContentType, CorrelationID: m.CorrelationID,
+		Headers: m.Headers, Body: m.Body,
+	}
+	if m.DelayQueue != "" {
+		p.DelayQueue, p.Delay = m.DelayQueue, max(0, m.NotBefore.Sub(now))
+	}
+	return p
+}
