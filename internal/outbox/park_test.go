@@ -51,6 +51,9 @@ func TestUnroutableMessageIsParkedAndOthersGoOn(t *testing.T) {
 			t.Errorf("in 10 minutes: %d unparked, %d parked, %d published again; want about one each minute, and nothing else",
 				s.Unparked, s.Parked, len(w.broker.ids())-quiet)
 		}
+		if s.Returned != 3+s.Unparked || s.Retries != 2 {
+			t.Errorf("%d returns and %d retries for %d unparked: a row that was parked is tried once", s.Returned, s.Retries, s.Unparked)
+		}
 		bound.Store(true)
 		w.awaitEmpty(0, 90*time.Second)
 		stop()
@@ -104,11 +107,7 @@ func TestRouteThatWorksAgainIsNotDead(t *testing.T) {
 			return nil
 		})
 		send := func(id string) {
-			payload, err := outbox.EncodeRow([]outbox.Message{{ID: id, Exchange: "events", Key: "k", Mandatory: true}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.store.Commit(0, w.store.Draw(), payload)
+			w.store.Commit(0, w.store.Draw(), sameRoute(t, id))
 			w.await("row gone", 2*time.Second, func() bool { return w.store.Count(0) == 0 })
 		}
 		_, stop := w.start(w.process(), outbox.Options{})
@@ -176,6 +175,11 @@ func TestNackedRowGoesFirstAgain(t *testing.T) {
 		if s := relay.Stats()[0]; s.Parked != 0 || s.Retries != 5 {
 			t.Errorf("stats = %+v, want 5 retries: a nack is never parked", s)
 		}
+		// The page; m02 alone four times in vain and once well; m03, which was fetched
+		// meanwhile; the rest.
+		if w.broker.calls != 8 {
+			t.Errorf("%d calls of the publisher, want 8: after a success pages are full again", w.broker.calls)
+		}
 	})
 }
 
@@ -198,4 +202,95 @@ func TestFailureStopsThePage(t *testing.T) {
 			t.Errorf("messages (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// A route that was dead a minute ago is not dead for ever.
+func TestDeadRouteIsForgotten(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		returns := map[string]int{"lost": 1000, "late": 1}
+		w.broker.answer = failing(func(id string) error {
+			if returns[id]--; returns[id] >= 0 {
+				return errNoRoute
+			}
+			return nil
+		})
+		_, stop := w.start(w.process(), outbox.Options{})
+		w.store.Commit(0, w.store.Draw(), sameRoute(t, "lost"))
+		time.Sleep(70 * time.Second)
+		w.store.Commit(0, w.store.Draw(), sameRoute(t, "late"))
+		w.await("published", 10*time.Second, func() bool { return len(w.broker.ids()) == 1 })
+		stop()
+		if parked := w.store.Parked(0); len(parked) != 1 {
+			t.Errorf("parked = %+v, want only what was lost", parked)
+		}
+	})
+}
+
+// Each row gets its own attempts, and only returns in a row count.
+func TestAttemptsAreCountedForEachRow(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		lower := w.store.Draw()
+		higher := w.store.Draw()
+		tries := map[string]int{}
+		script := []error{errNoRoute, errNoRoute, errNacked, errNoRoute, errNoRoute, nil}
+		w.broker.answer = failing(func(id string) error {
+			tries[id]++
+			switch {
+			case id == "higher" && tries[id] == 2:
+				w.store.Commit(0, lower, row(t, "lower"))
+				return errNoRoute
+			case id == "moody":
+				next := script[0]
+				script = script[1:]
+				return next
+			}
+			return errNoRoute
+		})
+		w.store.Commit(0, higher, row(t, "higher"))
+		_, stop := w.start(w.process(), outbox.Options{ReturnAttempts: 3})
+		w.await("both parked", 10*time.Second, func() bool { return len(w.store.Parked(0)) == 2 })
+		if diff := cmp.Diff(map[string]int{"lower": 3, "higher": 5}, tries); diff != "" {
+			t.Errorf("tries (-want +got): the lower row came in between\n%s", diff)
+		}
+		w.commit(0, "moody")
+		w.await("published", 10*time.Second, func() bool { return len(w.broker.ids()) == 1 })
+		if n := len(w.store.Parked(0)); n != 2 {
+			t.Errorf("%d rows parked, want 2: a nack in between starts the count anew", n)
+		}
+		stop()
+	})
+}
+
+// When many rows were parked, one look after another takes them up again.
+func TestManyParkedRowsComeBackTogether(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var bound atomic.Bool
+		w.broker.answer = failing(func(string) error {
+			if bound.Load() {
+				return nil
+			}
+			return errNoRoute
+		})
+		for range 50 {
+			w.store.Commit(0, w.store.Draw(), sameRoute(t, "m"))
+		}
+		_, stop := w.start(w.process(), outbox.Options{Rows: 4})
+		w.await("all parked", 10*time.Second, func() bool { return len(w.store.Parked(0)) == 50 })
+		bound.Store(true)
+		w.awaitEmpty(0, 80*time.Second)
+		stop()
+		if n := len(w.broker.ids()); n != 50 {
+			t.Errorf("%d published, want 50", n)
+		}
+	})
+}
+
+// sameRoute is a row of one message on the route all such rows share.
+func sameRoute(t *testing.T, id string) []byte {
+	t.Helper()
+	payload, err := outbox.EncodeRow([]outbox.Message{{ID: id, Exchange: "events", Key: "k", Mandatory: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
 }

@@ -29,7 +29,15 @@ func TestRowsArePublishedInOrderAndRemoved(t *testing.T) {
 			w.commit(0, want[i:i+3]...)
 		}
 		relay, stop := w.start(w.process(), outbox.Options{Rows: 4, Messages: 5})
+		time.Sleep(25 * time.Millisecond)
+		if lag := relay.Stats()[0].Lag; lag != 25*time.Millisecond {
+			t.Errorf("lag %v under way, want the age of the first row", lag)
+		}
 		w.awaitEmpty(0, time.Minute)
+		time.Sleep(time.Second)
+		if lag := relay.Stats()[0].Lag; lag != 0 {
+			t.Errorf("lag %v with nothing pending", lag)
+		}
 		stop()
 		if diff := cmp.Diff(want, w.broker.ids()); diff != "" {
 			t.Errorf("messages (-want +got):\n%s", diff)
@@ -79,6 +87,27 @@ func TestKickNeedsNoPoll(t *testing.T) {
 		}
 		w.commit(1, "unannounced")
 		w.await("poll", 500*time.Millisecond, func() bool { return len(w.broker.ids()) == 6 })
+
+		time.Sleep(10 * time.Second)
+		relay.Kick(1) // a little early: the commit is not visible yet
+		time.Sleep(time.Millisecond)
+		w.commit(1, "soon")
+		w.await("busy poll", 20*time.Millisecond, func() bool { return len(w.broker.ids()) == 7 })
+	})
+}
+
+func TestIdleShardIsLookedAtNowAndThen(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.process()
+		_, stop := w.start(p, outbox.Options{})
+		time.Sleep(time.Hour)
+		stop()
+		if n := p.fetches.Load(); n < 7190 || n > 7210 {
+			t.Errorf("%d fetches in an idle hour, want one each 500ms", n)
+		}
+		if n := p.unparks.Load(); n < 230 || n > 245 {
+			t.Errorf("%d looks at parked rows in an idle hour, want one each 15s", n)
+		}
 	})
 }
 
@@ -187,11 +216,13 @@ func TestStoppingFinishesWhatIsUnderWay(t *testing.T) {
 		for _, id := range names("m", 4) {
 			w.commit(0, id)
 		}
-		_, stop := w.start(w.process(), outbox.Options{Rows: 2, Drain: 5 * time.Second})
-		time.Sleep(time.Second)
+		p := w.process()
+		p.slow = 500 * time.Millisecond
+		_, stop := w.start(p, outbox.Options{Rows: 2, Drain: 5 * time.Second})
+		time.Sleep(time.Second) // half a second for the fetch, half a second of three published
 		start := time.Now()
 		stop()
-		if took := time.Since(start); took != 2*time.Second {
+		if took := time.Since(start); took != 2500*time.Millisecond {
 			t.Errorf("stopped after %v, want when the page under way was confirmed", took)
 		}
 		if n := w.store.Count(0); n != 2 {
@@ -203,6 +234,20 @@ func TestStoppingFinishesWhatIsUnderWay(t *testing.T) {
 		stop()
 		if diff := cmp.Diff(names("m", 4), w.broker.ids()); diff != "" {
 			t.Errorf("messages (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestNoStoreCallOutlivesTheRelay(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.commit(0, "m")
+		p := w.process()
+		p.slow = 2 * time.Second
+		_, stop := w.start(p, outbox.Options{})
+		time.Sleep(2*time.Second + time.Millisecond) // m is published, the look ahead goes on
+		stop()
+		if n := p.open.Load(); n != 0 || p.fetches.Load() != 2 {
+			t.Errorf("%d store calls open after the relay ended, %d fetches", n, p.fetches.Load())
 		}
 	})
 }

@@ -121,8 +121,8 @@ func TestFrozenRelayDoesNothingWhenItWakes(t *testing.T) {
 		if n := len(frozen.ids()); n != 2 {
 			t.Errorf("the frozen relay published %d messages, want the 2 it had in hand", n)
 		}
-		if s := relay.Stats()[0]; s.Fence != 0 || s.Done != 0 {
-			t.Errorf("the frozen relay still holds the shard: %+v", s)
+		if s := relay.Stats()[0]; s.Fence != 0 || victim.removals.Load() != 0 {
+			t.Errorf("the frozen relay still works on the shard: %+v, %d removals", s, victim.removals.Load())
 		}
 		stopVictim()
 		stop()
@@ -195,4 +195,50 @@ func TestRenewalThatIsRefusedEndsTheSession(t *testing.T) {
 		w.await("session over", 4*time.Second, func() bool { return relay.Stats()[0].Fence == 0 })
 		stop()
 	})
+}
+
+// The relay stops before the store lets anybody else in, whatever the calls took.
+func TestRelayStopsBeforeItsLeaseEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		slow time.Duration // of the calls that take or renew the lease
+		away time.Duration // since when they fail
+		want time.Duration // when the relay has stopped
+	}{
+		"never renewed":              {0, time.Second, 8 * time.Second},
+		"never renewed, slow calls":  {time.Second, 2 * time.Second, 8 * time.Second},
+		"renewed twice":              {0, 8 * time.Second, 14 * time.Second},
+		"renewed twice, slow calls":  {time.Second, 12 * time.Second, 16 * time.Second},
+		"renewal hangs for too long": {5 * time.Second, 6 * time.Second, 8 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				start := time.Now()
+				slow := slowLease{w.store, test.slow, start.Add(test.away)}
+				options := outbox.Options{Lease: 9 * time.Second, LeaseMargin: time.Second}
+				relay, stop := w.start(&process{Store: slow, publisher: w.broker}, options)
+				w.await("acquired", time.Minute, func() bool { return relay.Stats()[0].Fence != 0 })
+				w.await("stopped", time.Minute, func() bool { return relay.Stats()[0].Fence == 0 })
+				if took := time.Since(start); took != test.want {
+					t.Errorf("stopped after %v, want %v", took, test.want)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// slowLease takes its time to answer, and is away from some time on.
+type slowLease struct {
+	*outbox.Memory
+	slow  time.Duration
+	until time.Time
+}
+
+func (s slowLease) Acquire(ctx context.Context, shard int, owner string, ttl time.Duration) (int64, bool, error) {
+	if !time.Now().Before(s.until) {
+		return 0, false, errAway
+	}
+	fence, held, err := s.Memory.Acquire(ctx, shard, owner, ttl)
+	time.Sleep(s.slow)
+	return fence, held, err
 }

@@ -85,9 +85,12 @@ type process struct {
 	outbox.Store
 	publisher outbox.Publisher
 	killed    atomic.Bool
-	open      atomic.Int32 // store calls under way
+	open      atomic.Int32 // fetches and removals under way
 	fetches   atomic.Int32
-	dones     atomic.Int32
+	removals  atomic.Int32
+	unparks   atomic.Int32
+	// slow is how long a fetch takes.
+	slow time.Duration
 	// at is called at the named points; true kills the process there.
 	at func(point string) bool
 }
@@ -123,6 +126,7 @@ func (p *process) Pending(ctx context.Context, shard int, fence int64, except []
 	p.open.Add(1)
 	defer p.open.Add(-1)
 	p.fetches.Add(1)
+	time.Sleep(p.slow)
 	if p.killed.Load() {
 		return nil, errKilled
 	}
@@ -138,13 +142,13 @@ func (p *process) Pending(ctx context.Context, shard int, fence int64, except []
 func (p *process) Done(ctx context.Context, shard int, fence int64, ids []int64) error {
 	p.open.Add(1)
 	defer p.open.Add(-1)
+	p.removals.Add(1)
 	if err := p.reach(confirmed); err != nil {
 		return err
 	}
 	if err := p.Store.Done(ctx, shard, fence, ids); err != nil {
 		return err
 	}
-	p.dones.Add(1)
 	return p.reach(removed)
 }
 
@@ -156,6 +160,7 @@ func (p *process) Park(ctx context.Context, shard int, fence int64, rows []outbo
 }
 
 func (p *process) Unpark(ctx context.Context, shard int, fence int64, rest time.Duration, limit int) (int, error) {
+	p.unparks.Add(1)
 	if p.killed.Load() {
 		return 0, errKilled
 	}
