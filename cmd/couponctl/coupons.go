@@ -11,6 +11,7 @@ import (
 
 type couponsCommand struct {
 	Import couponsImport `cmd:"" help:"Make the codes of a CSV file coupons."`
+	Show   couponsShow   `cmd:"" help:"Print a coupon as it is now."`
 }
 
 type couponsImport struct {
@@ -53,8 +54,8 @@ func (c couponsImport) Run(s *session) error {
 	}
 	defer source.Close()
 	return s.withSchema(func(d *console.Database) error {
-		show, end := s.progress("rows", 0)
-		options.Progress = func(rows int) { show(int64(rows)) }
+		show, end := s.progress("rows")
+		options.Progress = func(rows int) { show(int64(rows), 0) }
 		report, err := d.ImportCoupons(s.ctx, source, c.OutboxShards, options)
 		end()
 		if err != nil {

@@ -34,8 +34,11 @@ type cli struct {
 	Migrate    migrateCommand            `cmd:"" help:"Change the database schema."`
 	Topology   topologyCommand           `cmd:"" help:"Show, apply or compare the broker layout."`
 	Coupons    couponsCommand            `cmd:"" help:"Import coupons, or show one."`
+	Timeline   timelineCommand           `cmd:"" help:"Tell everything that ever touched a coupon."`
+	Check      checkCommand              `cmd:"" help:"Prove the invariants on the whole database."`
 	Publish    publishCommand            `cmd:"" help:"Publish a fact as an upstream service would."`
 	Cases      casesCommand              `cmd:"" help:"Run acceptance cases."`
+	Demo       demoCommand               `cmd:"" help:"Show the product at work on real services, from nothing."`
 	Version    versionCommand            `cmd:"" help:"Print the version."`
 	Completion kongcompletion.Completion `cmd:"" help:"Print how to switch shell completion on."`
 }

@@ -57,3 +57,19 @@ func OpenBroker(ctx context.Context, services config.Services, logger *slog.Logg
 
 // Close waits for confirmations that are under way and disconnects.
 func (b *Broker) Close() error { return errors.Join(b.publisher.Close(), b.conn.Close()) }
+
+// QueueDepth is the number of messages that wait in a queue; those that a consumer
+// has and has not acknowledged are not among them.
+func (b *Broker) QueueDepth(ctx context.Context, queue string) (int, error) {
+	channel, err := b.conn.Channel(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("look at queue %s: %w", queue, err)
+	}
+	defer channel.Close()
+	// A passive declaration compares nothing but the name.
+	state, err := channel.QueueDeclarePassive(queue, true, false, false, false, nil)
+	if err != nil {
+		return 0, fmt.Errorf("look at queue %s: %w", queue, err)
+	}
+	return state.Messages, nil
+}

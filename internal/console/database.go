@@ -156,3 +156,9 @@ func classify(err error) batcher.Class {
 		return batcher.Fatal
 	}
 }
+
+// EachHistory visits every coupon with its evidence, in the order of ids, as of
+// one moment. An error of visit ends it and is returned.
+func (d *Database) EachHistory(ctx context.Context, visit func(coupon.History) error) error {
+	return d.store.EachHistory(ctx, visit)
+}

@@ -13,6 +13,9 @@ import (
 //go:embed sql/read_codes.sql
 var readCodesSQL string
 
+//go:embed sql/count_answers.sql
+var countAnswersSQL string
+
 // Codes gives, for those of the ids that are coupons, the code as it was issued.
 func (s *Store) Codes(ctx context.Context, ids []string) (map[string]string, error) {
 	codes := make(map[string]string, len(ids))
@@ -44,4 +47,25 @@ func (s *Store) Template(ctx context.Context, id string) (t coupon.Template, fou
 		return t, false, fmt.Errorf("read template %s: %w", id, err)
 	}
 	return t, found, nil
+}
+
+// Answer is how many messages of one kind got one answer.
+type Answer struct {
+	Kind     string
+	Code     coupon.Code
+	Messages int64
+}
+
+// Answers counts the answers that the inbox remembers, by kind and code. It reads the
+// whole inbox.
+func (s *Store) Answers(ctx context.Context) ([]Answer, error) {
+	var answers []Answer
+	err := s.each(ctx, countAnswersSQL, list(&answers, func(row scanTarget) (a Answer, err error) {
+		err = row.Scan(&a.Kind, toText{(*string)(&a.Code)}, &a.Messages)
+		return a, err
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("count answers: %w", err)
+	}
+	return answers, nil
 }

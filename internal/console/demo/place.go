@@ -26,6 +26,17 @@ type place struct {
 	services, own config.Services
 }
 
+// placePrefix begins the name of every place.
+const placePrefix = "demo_"
+
+// valid says whether the name is one that newPlace gives, so that nothing else is
+// ever removed.
+func (p *place) valid() bool {
+	id, ours := strings.CutPrefix(p.name, placePrefix)
+	_, err := hex.DecodeString(id)
+	return ours && err == nil && len(id) == 8
+}
+
 // managementTimeout bounds one request to the management API.
 const managementTimeout = 30 * time.Second
 
@@ -41,7 +52,7 @@ func newPlace(ctx context.Context, services config.Services) (p *place, err erro
 	}
 	random := make([]byte, 4)
 	_, _ = rand.Read(random) // documented never to fail
-	p = &place{name: "demo_" + hex.EncodeToString(random), services: services, own: services}
+	p = &place{name: placePrefix + hex.EncodeToString(random), services: services, own: services}
 	if p.own.PostgresURL, err = store.InSchema(services.PostgresURL, p.name); err != nil {
 		return nil, err
 	}

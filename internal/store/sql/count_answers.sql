@@ -1,0 +1,1 @@
+select kind, code, count(*) from inbox group by kind, code order by kind, code
