@@ -72,26 +72,63 @@ func (d *Database) Activity(ctx context.Context) (Activity, error) {
 // WriteText prints the counts as tables.
 func (a Activity) WriteText(w io.Writer) error {
 	out := lines{w: w}
-	rows := [][]string{{"MESSAGE", "ANSWER", "COUNT"}}
+	rows := [][]string{{"MESSAGE", "  COUNT", "ANSWER", ""}}
 	for _, answer := range a.Answers {
-		rows = append(rows, []string{answer.Kind, string(answer.Code), thousands(answer.Messages)})
+		rows = append(rows, []string{
+			answer.Kind, right(thousands(answer.Messages)), string(answer.Code), meaning(answer.Code),
+		})
 	}
 	out.table(rows)
 	out.addf("")
-	rows = [][]string{{"COUPONS", "COUNT"}}
+	rows = [][]string{{"COUPONS", "  COUNT"}}
 	for _, state := range coupon.States() {
 		if n := a.Coupons[state]; n > 0 {
-			rows = append(rows, []string{string(state), thousands(n)})
+			rows = append(rows, []string{string(state), right(thousands(n))})
 		}
 	}
 	out.table(rows)
 	out.addf("")
-	rows = [][]string{{"REVIEWS", "COUNT"}}
+	rows = [][]string{{"REVIEWS", "  COUNT"}}
 	for _, reason := range slices.Sorted(maps.Keys(a.Reviews)) {
-		rows = append(rows, []string{string(reason), fmt.Sprint(a.Reviews[reason])})
+		rows = append(rows, []string{string(reason), right(fmt.Sprint(a.Reviews[reason]))})
 	}
 	out.table(rows)
 	out.addf("%s on %s; %s to publish", count(a.Operations, "operation"), count(a.Orders, "order"),
 		count(a.OutboxMessages, "message"))
 	return out.err
+}
+
+// right sets a number where the eye expects it.
+func right(number string) string { return fmt.Sprintf("%7s", number) }
+
+// meaning says in a few words what an answer stands for; "" where its name does.
+func meaning(code coupon.Code) string {
+	switch code {
+	case coupon.OK:
+		return "the order has its coupons"
+	case coupon.Parked:
+		return "recorded; what it belongs to has not been heard of yet"
+	case coupon.Tombstone:
+		return "the order was closed before we heard of it"
+	case coupon.NoopPaid:
+		return "a close does not undo a payment"
+	case coupon.InReview:
+		return "a person has to look"
+	case coupon.NoopStale:
+		return "the lease in question is no more"
+	case coupon.DuplicatePayment:
+		return "a known payment under a new message id"
+	case coupon.DuplicateRefund:
+		return "a known refund under a new message id"
+	case coupon.OrderAlreadyClosed:
+		return "placed before its close, which we heard of first"
+	case coupon.Rejected(coupon.AlreadyLocked), coupon.Rejected(coupon.AlreadyUsed):
+		return "another order has the coupon"
+	case "RETURN:FULL":
+		return "refunded in full: the coupon goes back"
+	case "KEEP:PARTIAL":
+		return "refunded in part: the coupon stays used"
+	default:
+		return ""
+	}
 }

@@ -31,7 +31,7 @@ const (
 	// MaxRepeat bounds how many copies of a fact are published at once.
 	MaxRepeat = 100_000
 	// publishWindow is how many copies await their confirmation together.
-	publishWindow = 512
+	publishWindow = 4096
 	// clientName is how broker and database show an operator's connections, and
 	// the CloudEvents source of what an operator publishes.
 	clientName = "couponctl"

@@ -108,14 +108,15 @@ func entryOf(m *store.Moment) Entry {
 	e := Entry{At: m.At, Kind: m.Kind, Version: m.Version, Order: m.Order}
 	switch m.Kind {
 	case store.MomentPlaced:
-		e.What = fmt.Sprintf("order placed by %s, %d %s to pay", m.Placed.Customer, m.Placed.Payable, m.Placed.Currency)
+		e.What = fmt.Sprintf("order placed by %s, to pay %s", m.Placed.Customer,
+			amount(m.Placed.Payable, m.Placed.Currency))
 		e.Who = "upstream"
 	case store.MomentPayment:
-		e.What, e.Who = fmt.Sprintf("payment %s succeeded: %d", m.Payment.ID, m.Payment.Amount), "upstream"
+		e.What, e.Who = fmt.Sprintf("payment %s of %s", m.Payment.ID, amount(m.Payment.Amount, "")), "upstream"
 	case store.MomentClose:
 		e.What, e.Who, e.Why = "order closed", "upstream", m.Close.Reason
 	case store.MomentRefund:
-		e.What = fmt.Sprintf("refund %s approved: %d", m.Refund.ID, m.Refund.Amount)
+		e.What = fmt.Sprintf("refund %s of %s", m.Refund.ID, amount(m.Refund.Amount, ""))
 		e.Who, e.Why = "upstream", m.Refund.Reason
 	case store.MomentMessage:
 		e.What = fmt.Sprintf("message %s answered %s", m.Receipt.Kind, m.Receipt.Code)
@@ -136,6 +137,12 @@ func entryOf(m *store.Moment) Entry {
 		e.What, e.Who, e.Why = "review resolved: "+m.Review.Resolution, m.Review.ResolvedBy, m.Review.Note
 	}
 	return e
+}
+
+// amount shows money as it is kept: in minor units, of which a currency may have
+// any number.
+func amount(minor int64, currency string) string {
+	return strings.TrimRight(thousands(minor)+" minor units "+currency, " ")
 }
 
 func operationEntry(e *Entry, op *coupon.OperationRow) {

@@ -80,6 +80,9 @@ func startDaemon(program, logFile string, services config.Services) (*daemon, er
 		return nil, err
 	}
 	d := &daemon{command: exec.Command(program), address: address, log: log, done: make(chan struct{})}
+	// A group of its own: an interrupt at the terminal is for this program, which then
+	// stops the daemon the orderly way.
+	d.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Settings that the user's environment has for daemons of their own stay out.
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "COUPONLEASE_") {

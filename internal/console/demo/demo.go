@@ -74,21 +74,22 @@ func (d *demo) play(ctx context.Context, services config.Services) (err error) {
 	if d.scratch, err = os.MkdirTemp("", "couponlease-demo-"); err != nil {
 		return err
 	}
-	d.title("SETTING THE STAGE")
+	d.title("Couponlease leases every coupon to one order at a time. This is it at work: real PostgreSQL, real RabbitMQ,\n" +
+		"two real daemons. Nothing is simulated, and nothing is left behind.")
 	if d.place, err = newPlace(ctx, services); err != nil {
 		return err
 	}
 	d.say("a schema and a virtual host of its own: %s", d.place.name)
 	var program string
-	building, ctx := errgroup.WithContext(ctx)
-	building.Go(func() (err error) {
-		program, d.report.Daemon, err = findDaemon(ctx, d.options.Coupond, d.scratch)
+	both, preparing := errgroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		program, d.report.Daemon, err = findDaemon(preparing, d.options.Coupond, d.scratch)
 		return err
 	})
-	if err := errors.Join(d.prepare(ctx), building.Wait()); err != nil {
+	both.Go(func() error { return d.prepare(preparing) })
+	if err := both.Wait(); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx)
 	return d.perform(ctx, program)
 }
 
@@ -122,7 +123,7 @@ func (d *demo) importCoupons(ctx context.Context) (err error) {
 	if d.traffic, err = newTraffic(d.options.Orders, expiring, time.Now().Add(-time.Hour)); err != nil {
 		return err
 	}
-	d.traffic.ends[incidentCoupon] = coupon.Used
+	d.traffic.add(incidentCoupon, coupon.Used)
 	var file bytes.Buffer
 	if err := d.traffic.writeCSV(&file); err != nil {
 		return err

@@ -26,9 +26,11 @@ const stepTimeout = 20 * time.Second
 type incident struct {
 	broker   *console.Broker
 	database *console.Database
-	start    time.Time
 	// say tells the audience what happens.
 	say func(format string, args ...any)
+
+	// paidA is when A's money was taken, closedA when A was closed.
+	paidA, closedA time.Time
 }
 
 func (i *incident) play(ctx context.Context) error {
@@ -42,15 +44,12 @@ func (i *incident) play(ctx context.Context) error {
 	return nil
 }
 
-// at is so many milliseconds into the story.
-func (i *incident) at(ms int) time.Time { return i.start.Add(time.Duration(ms) * time.Millisecond) }
-
 func (i *incident) publish(ctx context.Context, id string, m messages.Message, copies int) error {
 	fact, err := console.NewFact(id, m)
 	if err != nil {
 		return err
 	}
-	fact.Repeat = copies
+	fact.Repeat, fact.Shape = copies, console.ShapeBinary
 	_, err = i.broker.PublishFact(ctx, fact)
 	return err
 }
@@ -76,50 +75,59 @@ func (i *incident) until(ctx context.Context, state coupon.State, order string) 
 	})
 }
 
-func placed(order string, at time.Time) messages.OrderPlaced {
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+func placed(order string) messages.OrderPlaced {
 	return messages.OrderPlaced{
-		OrderID: order, CustomerID: "buyer", Payable: euros(price), OccurredAt: at,
+		OrderID: order, CustomerID: "buyer", Payable: euros(price), OccurredAt: now(),
 		Coupons: []messages.CouponRef{{Code: incidentCoupon}},
 	}
 }
 
-func paid(order string, at time.Time) messages.PaymentSucceeded {
-	return messages.PaymentSucceeded{
-		OrderID: order, PaymentID: "payment_demo_" + order[len(order)-1:], Amount: euros(price), OccurredAt: at,
-	}
+func paid(order, payment string, at time.Time) messages.PaymentSucceeded {
+	return messages.PaymentSucceeded{OrderID: order, PaymentID: payment, Amount: euros(price), OccurredAt: at}
 }
 
 func (i *incident) placeA(ctx context.Context) error {
-	if err := i.publish(ctx, "demo-A-placed", placed(orderA, i.at(0)), 1); err != nil {
+	if err := i.publish(ctx, "demo-A-placed", placed(orderA), 1); err != nil {
 		return err
 	}
-	i.say("order A is placed and leases the coupon; A is paid, but the message about it is stuck")
-	return i.until(ctx, coupon.Locked, orderA)
+	i.say("  order A is placed and leases the coupon")
+	if err := i.until(ctx, coupon.Locked, orderA); err != nil {
+		return err
+	}
+	i.paidA = now()
+	i.say("  A is paid, but the message about it gets stuck on its way")
+	return nil
 }
 
 func (i *incident) closeA(ctx context.Context) error {
-	closed := messages.OrderClosed{OrderID: orderA, Reason: "timeout", OccurredAt: i.at(200)}
-	if err := i.publish(ctx, "demo-A-closed", closed, 1); err != nil {
+	i.closedA = now()
+	if err := i.publish(ctx, "demo-A-closed", closed(i.closedA), 1); err != nil {
 		return err
 	}
-	i.say("A is closed, because no payment was seen: its lease is released")
+	i.say("  the shop sees no payment and closes A: its lease is released")
 	return i.until(ctx, coupon.Available, "")
 }
 
+func closed(at time.Time) messages.OrderClosed {
+	return messages.OrderClosed{OrderID: orderA, Reason: "timeout", OccurredAt: at}
+}
+
 func (i *incident) placeB(ctx context.Context) error {
-	if err := i.publish(ctx, "demo-B-placed", placed(orderB, i.at(300)), 1); err != nil {
+	if err := i.publish(ctx, "demo-B-placed", placed(orderB), 1); err != nil {
 		return err
 	}
-	i.say("order B is placed and leases the free coupon, under a token of its own")
+	i.say("  order B is placed and leases the free coupon, under a token of its own")
 	return i.until(ctx, coupon.Locked, orderB)
 }
 
 // latePaymentOfA is where an ordinary shop spends B's coupon on A.
 func (i *incident) latePaymentOfA(ctx context.Context) error {
-	if err := i.publish(ctx, "demo-A-paid", paid(orderA, i.at(100)), 2); err != nil {
+	if err := i.publish(ctx, "demo-A-paid", paid(orderA, "payment_demo_A", i.paidA), 2); err != nil {
 		return err
 	}
-	i.say("now A's payment arrives, twice: B keeps the coupon, and a person gets A to look at")
+	i.say("  now A's payment arrives, twice: B keeps the coupon, and a person gets A to look at")
 	return eventually(ctx, stepTimeout, func(ctx context.Context) (string, error) {
 		line, _, err := i.database.Timeline(ctx, incidentCoupon)
 		if err != nil {
@@ -133,22 +141,21 @@ func (i *incident) latePaymentOfA(ctx context.Context) error {
 }
 
 func (i *incident) payB(ctx context.Context) error {
-	if err := i.publish(ctx, "demo-B-paid", paid(orderB, i.at(400)), 1); err != nil {
+	if err := i.publish(ctx, "demo-B-paid", paid(orderB, "payment_demo_B", now()), 1); err != nil {
 		return err
 	}
-	i.say("B is paid and redeems the coupon")
+	i.say("  B is paid and redeems the coupon")
 	return i.until(ctx, coupon.Used, orderB)
 }
 
-// repeats: everything about A comes once more, and changes nothing.
+// repeats: what is known of A comes once more, and changes nothing.
 func (i *incident) repeats(ctx context.Context) error {
-	closed := messages.OrderClosed{OrderID: orderA, Reason: "timeout", OccurredAt: i.at(200)}
-	if err := i.publish(ctx, "demo-A-closed", closed, 1); err != nil {
+	if err := i.publish(ctx, "demo-A-closed", closed(i.closedA), 1); err != nil {
 		return err
 	}
-	if err := i.publish(ctx, "demo-A-paid-again", paid(orderA, i.at(100)), 1); err != nil {
+	if err := i.publish(ctx, "demo-A-paid-again", paid(orderA, "payment_demo_A", i.paidA), 1); err != nil {
 		return err
 	}
-	i.say("A's close and payment come once more, the payment under a new message id: nothing changes")
+	i.say("  A's close and payment come once more, the payment under a new message id: nothing changes")
 	return nil
 }

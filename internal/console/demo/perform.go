@@ -25,16 +25,18 @@ func (d *demo) perform(ctx context.Context, program string) error {
 	}
 	d.title("A DAY AT THE SHOP, AND THE INCIDENT: one coupon, two orders, and a payment that comes late")
 	start := time.Now()
+	d.say("%d messages of %d other orders are published meanwhile: %d of them repeats, many out of order",
+		len(d.traffic.messages), d.options.Orders, len(d.traffic.messages)-len(d.traffic.ids))
 	day, playing := errgroup.WithContext(ctx)
-	day.Go(func() error { return d.publishTraffic(playing) })
+	day.Go(func() error { return d.publishTraffic(playing, start) })
 	day.Go(func() error {
-		story := &incident{broker: d.broker, database: d.database, start: start, say: d.say}
+		story := &incident{broker: d.broker, database: d.database, say: d.say}
 		return story.play(playing)
 	})
 	if err := day.Wait(); err != nil {
 		return err
 	}
-	if err := d.settle(ctx, start); err != nil {
+	if err := d.settle(ctx); err != nil {
 		return err
 	}
 	if err := d.stopDaemons(); err != nil {
@@ -64,41 +66,50 @@ func (d *demo) startDaemons(ctx context.Context, program string) error {
 	return nil
 }
 
-func (d *demo) publishTraffic(ctx context.Context) error {
+func (d *demo) publishTraffic(ctx context.Context, start time.Time) error {
 	facts := make([]console.Fact, len(d.traffic.messages))
 	for i, message := range d.traffic.messages {
 		facts[i] = message.fact
 	}
-	d.say("%d messages of %d other orders are published meanwhile: %d of them repeats, many out of order",
-		len(facts), d.options.Orders, len(facts)-len(d.traffic.ids))
 	if err := d.broker.PublishFacts(ctx, facts); err != nil {
 		return err
 	}
 	d.say("all of them are with the broker")
+	err := eventually(ctx, settleTimeout, func(ctx context.Context) (string, error) {
+		now, err := d.database.Activity(ctx)
+		if err != nil {
+			return "", err
+		}
+		// The few messages of the incident count as well.
+		if answered, _ := answers(now); answered < len(d.traffic.ids) {
+			return fmt.Sprintf("%d of %d messages have an answer", answered, len(d.traffic.ids)), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for answers: %w", err)
+	}
+	d.report.Seconds = time.Since(start).Seconds()
+	d.say("all of them have their answer")
 	return nil
 }
 
 // settle waits until every message has its answer, every event has been heard, and
 // nothing waits any more: no leases that end, no rows and no messages.
-func (d *demo) settle(ctx context.Context, start time.Time) error {
+func (d *demo) settle(ctx context.Context) error {
+	d.say("%d leases of orders that were never heard of again are running out at the broker", d.traffic.expiring)
 	distinct := len(d.traffic.ids) + incidentMessages
-	answered := false
 	err := eventually(ctx, settleTimeout, func(ctx context.Context) (string, error) {
 		now, err := d.database.Activity(ctx)
 		if err != nil {
 			return "", err
 		}
 		facts, timers := answers(now)
-		if facts == distinct && !answered {
-			answered = true
-			d.report.Seconds = time.Since(start).Seconds()
-			d.say("every message has its answer; %d leases without a payment are running out at the broker", d.traffic.expiring)
+		full, err := d.waiting(ctx)
+		if err != nil {
+			return "", err
 		}
-		missing := d.missing(now, facts-distinct, timers)
-		if len(missing) > 0 {
-			return strings.Join(missing, ", "), nil
-		}
-		return d.waiting(ctx)
+		return strings.Join(append(d.missing(now, facts-distinct, timers), full...), ", "), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until everything is settled: %w", err)
@@ -137,23 +148,23 @@ func (d *demo) missing(now console.Activity, difference, timers int) (missing []
 }
 
 // waiting says which queues are not empty.
-func (d *demo) waiting(ctx context.Context) (string, error) {
-	var full []string
+func (d *demo) waiting(ctx context.Context) (full []string, err error) {
 	for _, queue := range append(amqp.WorkQueues(), amqp.QueueDead, amqp.QueueUndeliverable) {
 		depth, err := d.broker.QueueDepth(ctx, queue)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if depth > 0 {
 			full = append(full, fmt.Sprintf("%d messages in %s", depth, queue))
 		}
 	}
-	return strings.Join(full, ", "), nil
+	return full, nil
 }
 
 // judge fills the report and says what came out wrong.
 func (d *demo) judge(ctx context.Context) (err error) {
 	r := &d.report
+	r.Problems = []string{}
 	r.Place, r.Orders, r.Coupons = d.place.name, d.options.Orders+d.traffic.expiring+2, len(d.traffic.ends)
 	r.Messages, r.Copies = len(d.traffic.ids)+incidentMessages, len(d.traffic.messages)+incidentCopies
 	r.Events, r.EventsRepeated = d.listener.tally()
@@ -170,12 +181,7 @@ func (d *demo) judge(ctx context.Context) (err error) {
 		return err
 	}
 	r.judgeTotals(d.traffic)
-	if len(r.Problems) > 0 {
-		return nil
-	}
-	if d.options.Keep {
-		r.Kept = true
-	}
+	r.Kept = d.options.Keep
 	return nil
 }
 

@@ -98,8 +98,8 @@ func (r Report) WriteText(w io.Writer) error {
 	if err := r.Check.WriteText(&b); err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "\n%d messages (%d with repeats) answered in %.1f s, %.0f a second, by %d daemons sharing this machine\n",
-		r.Messages, r.Copies, r.Seconds, float64(r.Copies)/r.Seconds, daemons)
+	fmt.Fprintf(&b, "\n%d messages, %d with repeats, published and answered in %.1f s: %.0f a second\n",
+		r.Messages, r.Copies, r.Seconds, float64(r.Copies)/r.Seconds)
 	fmt.Fprintf(&b, "%d leases ran out, the slowest was released %.1f s after its deadline, by the broker's delay\n",
 		r.LeasesExpired, r.LatestRelease)
 	r.verdict(&b)

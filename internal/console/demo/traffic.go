@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -70,8 +69,10 @@ type traffic struct {
 	random   *rand.Rand
 	start    time.Time
 	messages []planned
-	// ends is the state in which each coupon has to be at last.
-	ends map[string]coupon.State
+	// codes are the coupons as they are issued, ends the state in which each of them
+	// has to be at last, by id.
+	codes []string
+	ends  map[string]coupon.State
 	// ids counts the messages by id, expiring the orders whose lease runs out.
 	ids      map[string]bool
 	expiring int
@@ -104,6 +105,12 @@ func newTraffic(orders, expiring int, start time.Time) (*traffic, error) {
 	return t, nil
 }
 
+// add plans a coupon and the state in which it has to end.
+func (t *traffic) add(code string, end coupon.State) {
+	t.codes = append(t.codes, code)
+	t.ends[coupon.Fold(code)] = end
+}
+
 // order plans one order. Its messages are spread, so that many orders are under
 // way at a time; a plot that is out of order gets them in the wrong order.
 func (t *traffic) order(number int, p plot) error {
@@ -111,7 +118,7 @@ func (t *traffic) order(number int, p plot) error {
 		traffic: t, id: fmt.Sprintf("order-%05d", number), coupon: fmt.Sprintf("SPRING-%05d", number),
 		place: number * 10, start: t.start.Add(time.Duration(number) * time.Millisecond),
 	}
-	t.ends[coupon.Fold(o.coupon)] = p.end()
+	t.add(o.coupon, p.end())
 	switch p {
 	case bought:
 		o.placed(0, price, 0)
@@ -218,8 +225,8 @@ func (o *script) add(what string, later int, m messages.Message) {
 func (t *traffic) writeCSV(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("code,owner,valid_until,batch\n")
-	for _, id := range slices.Sorted(maps.Keys(t.ends)) {
-		fmt.Fprintf(&b, "%s,,2099-12-31,demo\n", strings.ToUpper(id))
+	for _, code := range t.codes {
+		fmt.Fprintf(&b, "%s,,2099-12-31,demo\n", code)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

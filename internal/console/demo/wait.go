@@ -8,7 +8,7 @@ import (
 )
 
 // pollInterval is how often a condition is looked at.
-const pollInterval = 50 * time.Millisecond
+const pollInterval = 100 * time.Millisecond
 
 // eventually waits until missing has nothing to say any more. It looks at once and
 // then again and again; an error, or the time limit, ends the wait.
