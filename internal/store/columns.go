@@ -137,9 +137,6 @@ func (c dates) appendElement(buf []byte, i int) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(buf, uint32(int32(days))), nil
 }
 
-// GoString keeps pgx from listing every id when one of them cannot be encoded.
-func (c uuids) GoString() string { return fmt.Sprintf("%d ids", len(c)) }
-
 func parseUUID(text string) (id [16]byte, err error) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return id, fmt.Errorf("%q is not a UUID", text)

@@ -43,9 +43,8 @@ func (v *snapshot) send(ctx context.Context, t *trip) error { return t.send(ctx,
 func pages[Page any](
 	ctx context.Context, produce func(ctx context.Context, emit func(Page) error) error, consume func(Page) error,
 ) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	ahead := make(chan Page)
+	stop := make(chan error, 1)
 	produced := make(chan error, 1)
 	go func() {
 		defer close(ahead)
@@ -53,15 +52,15 @@ func pages[Page any](
 			select {
 			case ahead <- page:
 				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
+			case err := <-stop:
+				return err
 			}
 		})
 	}()
 	for page := range ahead {
 		if err := consume(page); err != nil {
-			cancel(err)
-			<-produced // the producer holds a connection; wait until it has given it back
+			stop <- err
+			<-produced // it has a connection; wait until it has given it back
 			return err
 		}
 	}

@@ -4,4 +4,4 @@ select (select count(*) from inbox),
        (select count(*)
         from lease_timer t
         join user_coupon c on c.coupon_id = t.coupon_id and c.lease_id = t.lease_id and c.lease_version = t.version
-        where t.due_at <= clock_timestamp() - $1 * interval '1 microsecond' and c.state = 'LOCKED')
+        where t.due_at <= now() - $1 * interval '1 microsecond' and c.state = 'LOCKED')

@@ -4,7 +4,7 @@ with due as (
     select t.due_at, t.lease_id, t.version, t.coupon_id
     from lease_timer t
     where t.due_at >= $1 and (t.due_at, t.lease_id, t.version) > ($1, $2::uuid, $3::bigint)
-      and t.due_at <= clock_timestamp() - $4 * interval '1 microsecond'
+      and t.due_at <= now() - $4 * interval '1 microsecond'
       and (hashtextextended(t.coupon_id, 0) & 9223372036854775807) % $5::bigint = $6::bigint
     order by t.due_at, t.lease_id, t.version
     limit $7

@@ -1,4 +1,4 @@
--- A lease that is free or over gets a greater fence; its owner extends it and keeps
+-- A lease that is free or over gets a greater fence, its owner extends it and keeps
 -- the fence. Nobody else gets a row.
 insert into outbox_lease as l (shard, owner, fence, expires_at)
 values ($1, $2, 1, clock_timestamp() + $3 * interval '1 microsecond')

@@ -3,7 +3,7 @@ with lease as (
 ), rested as (
     select o.shard, o.id
     from coupon_outbox o join lease on lease.shard = o.shard
-    where o.parked_at <= clock_timestamp() - $3 * interval '1 microsecond'
+    where o.parked_at <= now() - $3 * interval '1 microsecond'
     order by o.parked_at, o.id
     limit $4
 ), done as (
