@@ -12,11 +12,11 @@ import (
 // NewSource gives ids and tokens that are the same in every run with the same
 // seed: ids keep the order in which they were made, as UUIDv7 do.
 func NewSource(seed string) coupon.Source {
+	sum := sha256.Sum256([]byte(seed))
 	var count uint64
 	return coupon.Source{
 		ID: func() string {
 			count++
-			sum := sha256.Sum256([]byte(seed))
 			var id uuid.UUID
 			for i := range 6 {
 				id[i] = byte(count >> (8 * (5 - i)))
