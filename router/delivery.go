@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -27,14 +28,16 @@ const (
 
 const ownPrefix = "couponlease-"
 
-// delivery gives a message in the form that its contract is read from.
+// delivery gives a message in the form that its contract is read from. One that
+// comes back through the delay levels has their routing key; its own, which may
+// stand in for its type, is in a header.
 func delivery(msg *message.Message) messages.Delivery {
 	d := messages.Delivery{
 		Body:          msg.Payload,
 		ContentType:   msg.Metadata.Get(amqp.MetaContentType),
 		MessageID:     msg.UUID,
 		Type:          msg.Metadata.Get(amqp.MetaType),
-		RoutingKey:    msg.Metadata.Get(amqp.MetaRoutingKey),
+		RoutingKey:    cmp.Or(msg.Metadata.Get(HeaderRoutingKey), msg.Metadata.Get(amqp.MetaRoutingKey)),
 		CorrelationID: msg.Metadata.Get(amqp.MetaCorrelationID),
 		ReplyTo:       msg.Metadata.Get(amqp.MetaReplyTo),
 		Headers:       msg.Metadata,

@@ -25,8 +25,9 @@ type bad struct {
 }
 
 func placed(order, coupon, more string) []byte {
-	return fmt.Appendf(nil, `{"orderId":%q,"customerId":"u1","coupons":[{"code":%q}],`+
-		`"payable":{"amount":100,"currency":"EUR"},"occurredAt":"2026-01-02T03:04:05Z"%s}`, order, coupon, more)
+	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	return fmt.Appendf(nil, `{"orderId":"%s","customerId":"u1","coupons":[{"code":"%s"}],`+
+		`"payable":{"amount":100,"currency":"EUR"},"occurredAt":%q%s}`, order, coupon, at, more)
 }
 
 func badMessages(now time.Time) []bad {

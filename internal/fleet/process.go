@@ -77,6 +77,9 @@ func Launch(t testing.TB, binary string, space *Space, args ...string) *Process 
 			must(t, p.command.Process.Kill(), "kill coupond")
 		}
 		<-p.done
+		if t.Failed() {
+			t.Logf("the end of the log of coupond %d:\n%s", p.command.Process.Pid, p.tail())
+		}
 	})
 	return p
 }
@@ -107,6 +110,13 @@ func (p *Process) Log() string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.log.String()
+}
+
+// tail is the end of the log.
+func (p *Process) tail() string {
+	const most = 8 << 10
+	text := p.Log()
+	return text[max(0, len(text)-most):]
 }
 
 // Exited says whether the process has ended.

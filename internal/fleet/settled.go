@@ -185,7 +185,7 @@ type DeadLetter struct{ ID, Reason, Error, Queue string }
 // DeadLetters waits for so many dead letters and takes them.
 func (s *Space) DeadLetters(t testing.TB, want int) []DeadLetter {
 	t.Helper()
-	testkit.Eventually(t, settleLimit, fmt.Sprintf("%d dead letters", want), func() (bool, string) {
+	testkit.Eventually(t, time.Minute, fmt.Sprintf("%d dead letters", want), func() (bool, string) {
 		n := s.Broker.QueueDepth(t, amqp.QueueDead)
 		return n >= want, fmt.Sprintf("%d dead letters", n)
 	})
