@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Report is everything that one run of the benchmark has found.
+type Report struct {
+	Conditions Conditions `json:"conditions"`
+	// Arms says what each arm is, in the order of the report.
+	Arms []ArmSummary `json:"arms"`
+	// Rounds counts the measured ones; Mixed is traffic with closes, refunds and
+	// repeats.
+	Rounds int  `json:"rounds"`
+	Mixed  bool `json:"mixed"`
+	// Scores compare arms, round by round.
+	Scores       []Score       `json:"scores"`
+	Measurements []Measurement `json:"measurements"`
+}
+
+// ArmSummary is one line of the table.
+type ArmSummary struct {
+	Name string `json:"name"`
+	What string `json:"what"`
+	Rate spread `json:"rate"`
+}
+
+// Score is a ratio of two arms against its goal.
+type Score struct {
+	Name  string  `json:"name"`
+	Goal  float64 `json:"goal,omitempty"`
+	Ratio spread  `json:"ratio"`
+}
+
+func (r *Report) summarise(chosen []arm) {
+	for _, a := range chosen {
+		if figures := pick(r.Measurements, a.name, rate); len(figures) > 0 {
+			r.Arms = append(r.Arms, ArmSummary{Name: a.name, What: a.what, Rate: spreadOf(figures)})
+		}
+	}
+	ours := rates(r.Measurements, armOurs)
+	database, broker := rates(r.Measurements, armDatabase), rates(r.Measurements, armBroker)
+	for _, s := range []struct {
+		name  string
+		goal  float64
+		under map[int]float64
+	}{
+		{"ours / stock-1", 15, rates(r.Measurements, armStock1)},
+		{"ours / stock-16", 7, rates(r.Measurements, armStock16)},
+		{"ours / database-only", 0, database},
+		{"ours / composed ceiling", 0.75, composed(database, broker)},
+	} {
+		if ratios := ratio(ours, s.under); len(ratios) > 0 {
+			r.Scores = append(r.Scores, Score{Name: s.name, Goal: s.goal, Ratio: spreadOf(ratios)})
+		}
+	}
+}
+
+// faults lists everything that made a rate worthless.
+func (r *Report) faults() []string {
+	var all []string
+	for _, m := range r.Measurements {
+		for _, fault := range m.Faults {
+			all = append(all, fmt.Sprintf("%s, round %d: %s", m.Arm, m.Round, fault))
+		}
+	}
+	return all
+}
+
+func (r *Report) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	traffic := "OrderPlaced and PaymentSucceeded"
+	if r.Mixed {
+		traffic = "all facts in random order, a tenth repeated"
+	}
+	fmt.Fprintf(w, "\nThroughput, median of %d rounds; %s\n\n", r.Rounds, traffic)
+	r.printArms(w)
+	fmt.Fprintln(w)
+	r.printScores(w)
+	r.printTime(w)
+	r.printConditions(w)
+	if faults := r.faults(); len(faults) > 0 {
+		fmt.Fprintf(w, "\nFaults, each of which sets a rate to 0:\n  %s\n", strings.Join(faults, "\n  "))
+	}
+	return w.Flush()
+}
+
+func (r *Report) printArms(w io.Writer) {
+	fmt.Fprintln(w, "arm\tmessages/s\tmin..max\tbatch\tCPU µs/message: worker\tpostgres\trabbitmq\t"+
+		"WAL B/message\tcommits/message\tHOT\tpeak RSS")
+	for _, a := range r.Arms {
+		median := func(figure func(Measurement) float64) float64 {
+			return spreadOf(pick(r.Measurements, a.Name, figure)).Median
+		}
+		cpu := func(name string) float64 { return median(func(m Measurement) float64 { return m.CPU[name] }) }
+		fmt.Fprintf(w, "%s\t%.0f\t%.0f..%.0f\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.3f\t%s\t%s\n",
+			a.Name, a.Rate.Median, a.Rate.Least, a.Rate.Most,
+			orDash("%.0f", median(func(m Measurement) float64 { return m.MeanBatch })),
+			cpu(cpuWorker), cpu(cpuPostgres), cpu(cpuRabbitMQ),
+			median(func(m Measurement) float64 { return m.WAL }),
+			median(func(m Measurement) float64 { return m.Commits }),
+			orDash("%.2f", median(func(m Measurement) float64 { return m.HOT })),
+			orDash("%.0f MB", median(func(m Measurement) float64 { return float64(m.PeakMemory) / 1e6 })))
+	}
+	fmt.Fprintln(w)
+	for _, a := range r.Arms {
+		fmt.Fprintf(w, "%s: %s\n", a.Name, a.What)
+	}
+}
+
+func orDash(format string, figure float64) string {
+	if figure == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, figure)
+}
+
+func (r *Report) printScores(w io.Writer) {
+	fmt.Fprintln(w, "ratio\tmedian\tmin..max\tgoal\t")
+	for _, s := range r.Scores {
+		goal, verdict := "-", ""
+		if s.Goal > 0 {
+			goal, verdict = fmt.Sprintf("≥ %.4g", s.Goal), "reached"
+			if missing := 1 - s.Ratio.Median/s.Goal; missing > 0 {
+				verdict = fmt.Sprintf("missed by %.0f %%", 100*missing)
+			}
+		}
+		fmt.Fprintf(w, "%s\t%.2f\t%.2f..%.2f\t%s\t%s\n", s.Name, s.Ratio.Median, s.Ratio.Least, s.Ratio.Most, goal, verdict)
+	}
+	fmt.Fprintln(w, "composed ceiling: 1 / (1/database-only + 1/broker-only), each of which has the machine to itself")
+}
+
+// printTime says where the time of the product goes.
+func (r *Report) printTime(w io.Writer) {
+	for _, name := range []string{armOurs, armStock16, armStock1} {
+		var busy []float64
+		shares := map[string][]float64{}
+		for _, m := range r.Measurements {
+			if m.Arm != name || m.Rate == 0 {
+				continue
+			}
+			var sum float64
+			for _, figure := range m.CPU {
+				sum += figure
+			}
+			busy = append(busy, 100*sum*m.Rate/1e6/float64(r.Conditions.Cores))
+			for process, figure := range m.CPU {
+				shares[process] = append(shares[process], 100*figure/sum)
+			}
+		}
+		if len(busy) > 0 {
+			fmt.Fprintf(w, "%s keeps %.0f %% of %d processors busy: worker %.0f %%, PostgreSQL %.0f %%, RabbitMQ %.0f %% of that\n",
+				name, spreadOf(busy).Median, r.Conditions.Cores, spreadOf(shares[cpuWorker]).Median,
+				spreadOf(shares[cpuPostgres]).Median, spreadOf(shares[cpuRabbitMQ]).Median)
+		}
+	}
+}
+
+func (r *Report) printConditions(w io.Writer) {
+	c := r.Conditions
+	fmt.Fprintf(w, "\n%s, commit %s\n", c.At.Format("2006-01-02 15:04 UTC"), c.Commit)
+	fmt.Fprintf(w, "Linux %s; %s, %d processors, %.0f GB; everything runs on this machine\n",
+		c.Kernel, c.CPU, c.Cores, float64(c.Memory)/1e9)
+	fmt.Fprintf(w, "disk: %s, 8 KiB flushed in %.0f µs (%.0f..%.0f)\n",
+		c.FileSystem, c.Flush.Median, c.Flush.Least, c.Flush.Most)
+	fmt.Fprintf(w, "PostgreSQL %s; RabbitMQ %s; %s; quorum queues, persistent messages\n", c.PostgreSQL, c.RabbitMQ, c.Go)
+	settings := make([]string, 0, len(c.Settings))
+	for _, s := range c.Settings {
+		settings = append(settings, s.Name+"="+s.Value)
+	}
+	fmt.Fprintf(w, "PostgreSQL settings: %s\n", strings.Join(slices.Compact(settings), " "))
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"couponlease/internal/fleet"
+	"couponlease/internal/telemetry"
+)
+
+// memoryGoal is what one coupond must not exceed, in bytes.
+const memoryGoal = 150e6
+
+// Soak is the memory of one coupond over a long run.
+type Soak struct {
+	Conditions Conditions `json:"conditions"`
+	Messages   int        `json:"messages"`
+	Rate       float64    `json:"rate"`
+	// Samples are one each second: seconds since the start, messages answered and
+	// resident bytes.
+	Samples []MemorySample `json:"samples"`
+	Peak    int64          `json:"peakBytes"`
+	// Slope is the growth over the second half, in bytes for each million messages.
+	Slope  float64  `json:"slopeBytesPerMillionMessages"`
+	Faults []string `json:"faults,omitempty"`
+}
+
+// MemorySample is one look at the process.
+type MemorySample struct {
+	Seconds  float64 `json:"seconds"`
+	Answered int     `json:"answered"`
+	Resident int64   `json:"residentBytes"`
+}
+
+// soak runs one coupond, as it is configured by default, over n messages.
+func soak(t testing.TB, binary string, n int, mix bool, seed uint64) Soak {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
+	defer cancel()
+	j := &job{binary: binary, messages: n, coupons: couponsFor(n), mix: mix, seed: seed}
+	g := prepare(t, ctx, j)
+	g.fill(t, ctx)
+	g.Publish(t, g.traffic.messages)
+	since, err := g.Store.Ping(ctx)
+	must(t, err, "ask for the time")
+
+	p := fleet.Start(t, binary, g.Space, "--log-level=warn")
+	g.meter.worker = p.PID()
+	s := Soak{Messages: len(g.traffic.messages)}
+	stop := make(chan struct{})
+	sampled := make(chan error, 1)
+	go func() { sampled <- s.sample(p, stop) }()
+	m := g.drain(t, ctx, j, p)
+	close(stop)
+	must(t, <-sampled, "sample the memory")
+	s.Rate = m.Rate
+	s.Peak, err = peakMemory(p.PID())
+	must(t, err, "measure coupond")
+	g.verify(t, ctx, &m, since)
+	s.Faults = m.Faults
+	s.fit()
+	return s
+}
+
+// sample looks at the process each second.
+func (s *Soak) sample(p *fleet.Process, stop <-chan struct{}) error {
+	begin := time.Now()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		answered, err := p.Metric(telemetry.MessagesSettled)
+		if err != nil {
+			return err
+		}
+		resident, err := memory(p.PID())
+		if err != nil {
+			return err
+		}
+		s.Samples = append(s.Samples, MemorySample{time.Since(begin).Seconds(), int(answered), resident})
+		select {
+		case <-ticker.C:
+		case <-stop:
+			return nil
+		}
+	}
+}
+
+func (s *Soak) fit() {
+	half := s.Samples[len(s.Samples)/2:]
+	if len(half) < 2 {
+		return
+	}
+	var messages, bytes []float64
+	for _, sample := range half {
+		messages = append(messages, float64(sample.Answered)/1e6)
+		bytes = append(bytes, float64(sample.Resident))
+	}
+	s.Slope = slope(messages, bytes)
+}
+
+func (s *Soak) print(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nMemory of one coupond over %d messages, %.0f/s\n\n", s.Messages, s.Rate)
+	for _, sample := range s.Samples {
+		fmt.Fprintf(&b, "%4.0f s %8d messages %6.1f MB %s\n", sample.Seconds, sample.Answered, float64(sample.Resident)/1e6,
+			strings.Repeat("#", int(float64(sample.Resident)/memoryGoal*60)))
+	}
+	verdict := "below"
+	if s.Peak >= memoryGoal {
+		verdict = "NOT below"
+	}
+	fmt.Fprintf(&b, "\npeak %.1f MB, %s the goal of %.0f MB; over the second half %+.1f MB for each million messages\n",
+		float64(s.Peak)/1e6, verdict, memoryGoal/1e6, s.Slope/1e6)
+	for _, fault := range s.Faults {
+		fmt.Fprintf(&b, "fault: %s\n", fault)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
