@@ -55,7 +55,7 @@ func (p published) publish(s *session, m messages.Message) error {
 	if p.File != "" {
 		source, err := s.open(p.File)
 		if err != nil {
-			return err
+			return console.Usage(err)
 		}
 		defer source.Close()
 		if fact.Data, err = io.ReadAll(io.LimitReader(source, messages.MaxBody+1)); err != nil {

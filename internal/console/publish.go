@@ -122,7 +122,7 @@ func (b *Broker) publish(ctx context.Context, publications []amqp.Publication) e
 			return fmt.Errorf("publish %s: no queue takes it: run `couponctl topology apply` first: %w", kind, err)
 		case errors.Is(err, amqp.ErrUnconfirmed):
 			return fmt.Errorf("publish %s: %w: the broker may or may not have it; if its exchange is missing, "+
-				"`couponctl topology diff` says so", kind, err)
+				"`couponctl topology apply` makes it", kind, err)
 		case err != nil:
 			return fmt.Errorf("publish %s: %w", kind, err)
 		}

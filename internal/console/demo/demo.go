@@ -182,7 +182,7 @@ func (d *demo) stopDaemons() error {
 func Remove(ctx context.Context, services config.Services, name string) error {
 	p := &place{name: name, services: services}
 	if !p.valid() {
-		return fmt.Errorf("%q is not the name of a demo's place: it begins with %s", name, placePrefix)
+		return console.Usage(fmt.Errorf("%q is not the name of a demo's place", name))
 	}
 	return p.remove(ctx)
 }

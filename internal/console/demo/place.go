@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"couponlease/internal/config"
+	"couponlease/internal/console"
 	"couponlease/internal/store"
 )
 
@@ -47,7 +48,7 @@ func newPlace(ctx context.Context, services config.Services) (p *place, err erro
 		"COUPONLEASE_AMQP_MANAGEMENT_URL": services.AMQPManagementURL,
 	} {
 		if value == "" {
-			return nil, fmt.Errorf("%s is not set: `make demo` starts the services and sets it", variable)
+			return nil, console.Usage(fmt.Errorf("%s is not set: `make demo` starts the services and sets it", variable))
 		}
 	}
 	random := make([]byte, 4)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"couponlease/internal/amqp"
+	"couponlease/internal/console"
+)
+
+func TestTopologyShowNeedsNoBroker(t *testing.T) {
+	noServices(t)
+	ctl(t, "topology", "show").want(t, exitOK, "coupon-order-placed", "coupon.events")
+	shown := decode[amqp.Layout](t, ctl(t, "topology", "show", "--output", "json"))
+	if _, found := shown.Queue(amqp.QueueLeaseExpired); !found {
+		t.Errorf("the layout as JSON lacks queue %s", amqp.QueueLeaseExpired)
+	}
+}
+
+func TestTopologyDiffAndApply(t *testing.T) {
+	broker := onRabbitMQ(t)
+	diff := ctl(t, "topology", "diff", "--output", "json")
+	diff.want(t, exitFindings)
+	missing := decode[console.TopologyDiff](t, diff)
+	if !missing.BindingsCompared || len(missing.Differences) < 50 {
+		t.Errorf("an empty broker differs in %d places, bindings compared: %t",
+			len(missing.Differences), missing.BindingsCompared)
+	}
+	ctl(t, "topology", "apply").want(t, exitOK, "created queue coupon-order-placed", "in place: ")
+	ctl(t, "topology", "diff").want(t, exitOK, "the broker is as the layout says")
+	again := decode[console.TopologyChange](t, ctl(t, "topology", "apply", "-o", "json"))
+	if len(again.Created) > 0 {
+		t.Errorf("applying again created %v", again.Created)
+	}
+	broker.DeleteQueue(t, amqp.QueueClaims)
+	gone := ctl(t, "topology", "diff")
+	gone.want(t, exitFindings, "missing queue coupon-claims", "couponctl topology apply")
+	ctl(t, "topology", "apply").want(t, exitOK, "created queue coupon-claims")
+}
+
+func TestTopologyDiffSaysWhatItCouldNotCompare(t *testing.T) {
+	onRabbitMQ(t)
+	ctl(t, "topology", "apply").want(t, exitOK)
+	t.Setenv("COUPONLEASE_AMQP_MANAGEMENT_URL", "")
+	ctl(t, "topology", "diff").want(t, exitOK, "COUPONLEASE_AMQP_MANAGEMENT_URL")
+}
+
+func TestTopologyApplyRefusesContradictions(t *testing.T) {
+	broker := onRabbitMQ(t)
+	conn, err := amqp.Connect(amqp.ConnConfig{URL: broker.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	classic := amqp.Layout{Queues: []amqp.Queue{{Name: amqp.QueueClaims}}}
+	if err := amqp.Apply(t.Context(), conn, classic); err != nil {
+		t.Fatal(err)
+	}
+	ctl(t, "topology", "apply").want(t, exitConflict, "inequivalent queue coupon-claims")
+	diff := decode[console.TopologyDiff](t, ctl(t, "topology", "diff", "-o", "json"))
+	if !slices.ContainsFunc(diff.Differences, func(d amqp.Difference) bool {
+		return d.Kind == amqp.Missing && d.Name == amqp.QueueOrderPlaced
+	}) {
+		t.Error("apply created something although it met a contradiction")
+	}
+}
