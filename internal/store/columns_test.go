@@ -28,7 +28,8 @@ func TestColumnsArriveAsSent(t *testing.T) {
 		"booleans":          {"boolean", booleans{true, false}, []string{"true", "false"}},
 		"binaries":          {"bytea", binaries{{0, 255}, nil, {}}, []string{`\x00ff`, null, `\x`}},
 		"times": {"timestamptz", times{
-			time.Date(2026, 3, 1, 12, 0, 0, 123456999, time.FixedZone("", 3600)), {}, time.Date(1969, 7, 20, 0, 0, 0, 1000, time.UTC),
+			time.Date(2026, 3, 1, 12, 0, 0, 123456999, time.FixedZone("", 3600)), {},
+			time.Date(1969, 7, 20, 0, 0, 0, 1000, time.UTC),
 		}, []string{"2026-03-01 11:00:00.123456+00", null, "1969-07-20 00:00:00.000001+00"}},
 		"dates": {"date", dates{
 			time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC),

@@ -23,8 +23,8 @@ func scanCouponRow(row scanTarget) (*coupon.Coupon, error) {
 	err := row.Scan(
 		&c.ID, &c.Code, &c.Template, &c.Owner, &c.Batch, toText{(*string)(&c.State)}, &c.Version, toTime{&c.ValidFrom},
 		toTime{&c.ValidUntil}, &c.PolicyVersion, &c.Leases, &c.Cycle, toText{(*string)(&c.VoidedFrom)},
-		toText{&l.ID}, toInt{&l.Generation}, toText{&l.Order}, toHash{(*[32]byte)(&l.TokenHash)}, toText{(*string)(&l.Purpose)},
-		toTime{&l.Deadline}, toInt{&l.AcquiredVersion}, toInt{&l.Version},
+		toText{&l.ID}, toInt{&l.Generation}, toText{&l.Order}, toHash{(*[32]byte)(&l.TokenHash)},
+		toText{(*string)(&l.Purpose)}, toTime{&l.Deadline}, toInt{&l.AcquiredVersion}, toInt{&l.Version},
 		toText{&r.ID}, toInt{&r.Cycle}, toText{&r.Order}, toText{&r.Payment}, toText{&r.LeaseID}, toText{&r.OperationID},
 		toInt{&r.PolicyVersion},
 	)
@@ -74,8 +74,8 @@ func unmarshalFacts[Fact any](document []byte, to *[]Fact) error {
 // scanNamedRow reads the columns of read_named.sql after the order.
 func scanNamedRow(row scanTarget) (order string, n coupon.Named, err error) {
 	var reviews []string
-	err = row.Scan(&order, &n.Coupon, toText{(*string)(&n.Refusal)}, toText{&n.LeaseID}, toText{&n.RedemptionID}, &n.QuoteID,
-		&n.Discount, &n.PolicyVersion, &n.Dropped, &reviews)
+	err = row.Scan(&order, &n.Coupon, toText{(*string)(&n.Refusal)}, toText{&n.LeaseID}, toText{&n.RedemptionID},
+		&n.QuoteID, &n.Discount, &n.PolicyVersion, &n.Dropped, &reviews)
 	n.Reviews = reviewReasons(reviews)
 	return order, n, err
 }
@@ -112,8 +112,8 @@ func scanTemplateRow(row scanTarget) (*coupon.Template, error) {
 
 func scanReceiptRow(row scanTarget) (*coupon.Receipt, error) {
 	var r coupon.Receipt
-	err := row.Scan(&r.ID, toHash{&r.Hash}, toTime{&r.At}, &r.Kind, &r.Order, toText{(*string)(&r.Code)}, toText{(*string)(&r.Status)},
-		toTime{&r.Done})
+	err := row.Scan(&r.ID, toHash{&r.Hash}, toTime{&r.At}, &r.Kind, &r.Order, toText{(*string)(&r.Code)},
+		toText{(*string)(&r.Status)}, toTime{&r.Done})
 	return &r, err
 }
 
