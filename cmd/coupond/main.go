@@ -39,9 +39,11 @@ type cli struct {
 
 const description = `Couponlease owns the state of every coupon of a shop.
 
-Every setting is a flag or an environment variable; the flag wins. One signal (SIGTERM, SIGINT) stops after finishing what is in flight, a second one stops at once.
+Every setting is a flag or an environment variable; the flag wins. One signal (SIGTERM, SIGINT) stops after
+finishing what is in flight, a second one stops at once.
 
-Exit codes: 0 stopped as told; 1 something failed; 2 wrong settings, all of which are listed; 130 or 143 stopped at once by a second signal.`
+Exit codes: 0 stopped as told; 1 something failed; 2 wrong settings, all of which are listed; 130 or 143
+stopped at once by a second signal.`
 
 func main() {
 	ctx, stop := untilSignal(context.Background(), os.Exit)

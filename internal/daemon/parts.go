@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
 	"couponlease/handlers"
 	"couponlease/internal/amqp"
 	"couponlease/internal/batcher"
@@ -33,13 +31,19 @@ type parts struct {
 	windowed         *amqp.Subscriber // nil with the stock transport
 	engine           *engine.Engine
 	relay            *outbox.Relay // nil when switched off
-	router           *message.Router
+	router           runner
 	queues           []string
 	sweeps           []sweep
 
 	routerDone chan error
 	// sweeping and working end the background work: what submits requests first.
 	sweeping, working group
+}
+
+// runner is the router: Run works until Close, which finishes what is in flight.
+type runner interface {
+	Run(ctx context.Context) error
+	Close() error
 }
 
 // group is background work that ends together.

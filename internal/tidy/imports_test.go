@@ -17,7 +17,7 @@ var (
 
 // The layers, from the top down.
 var (
-	edges    = own("cmd", "router", "internal/console")
+	edges    = own("cmd", "router", "internal/daemon", "internal/console")
 	adapters = own("internal/store", "internal/amqp", "internal/quota")
 	useCases = own("internal/engine", "internal/outbox", "internal/deadletter", "internal/reconcile")
 )
