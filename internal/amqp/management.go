@@ -33,7 +33,11 @@ func NewManagement(address, vhost string) (*Management, error) {
 		// The cause would quote the address, and with it the password.
 		return nil, errors.New("management address is not of the form http://user:password@host:port")
 	}
-	m := &Management{vhost: vhost, client: &http.Client{Timeout: 30 * time.Second}}
+	// It is asked seldom: connections are not kept.
+	m := &Management{vhost: vhost, client: &http.Client{
+		Timeout:   30 * time.Second,
+		Transport: &http.Transport{DisableKeepAlives: true},
+	}}
 	if base.User != nil {
 		m.user = base.User.Username()
 		m.password, _ = base.User.Password()

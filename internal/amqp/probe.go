@@ -24,15 +24,16 @@ func (g *session) newProbe() *probe {
 	return &probe{session: g, delivered: g.delivered.Load()}
 }
 
-// check asks about the queue when nothing was delivered since the last check. A
-// queue without consumers has lost us. So has one that twice had messages ready
-// and sent none although there is room for them.
+// check asks about the queue when nothing was delivered since the last check and
+// nothing is in flight, so that being wrong costs no message a delivery. A queue
+// without consumers has lost us. So has one that twice had messages ready and
+// sent none.
 func (p *probe) check() error {
 	g := p.session
 	delivered := g.delivered.Load()
-	idle := delivered == p.delivered
+	idle := delivered == p.delivered && g.inFlight.Load() == 0
 	p.delivered = delivered
-	if !idle || g.tag == "" || g.inFlight.Load() >= int64(g.cfg.Prefetch) {
+	if !idle || g.tag == "" {
 		p.waiting = false
 		return nil
 	}

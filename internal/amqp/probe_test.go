@@ -45,18 +45,17 @@ func TestSubscriberFindsThatItWasForgotten(t *testing.T) {
 }
 
 func TestProbeLeavesLiveConsumersAlone(t *testing.T) {
-	for name, test := range map[string]struct {
-		says     script
-		prefetch int
-	}{
-		"nothing waits":                        {script{consumers: 1}, 10},
-		"messages wait but our window is full": {script{consumers: 1, messages: 9}, 1},
+	for name, says := range map[string]script{
+		"nothing waits":                        {consumers: 1},
+		"messages wait but some are in flight": {consumers: 1, messages: 9},
+		"no consumer but some are in flight":   {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newStub(t, test.says)
-			s, messages, consumer := stubSubscriber(t, b, SubscriberConfig{ProbeInterval: time.Millisecond, Prefetch: test.prefetch})
+			b := newStub(t, script{consumers: 1})
+			s, messages, consumer := stubSubscriber(t, b, SubscriberConfig{ProbeInterval: time.Millisecond})
 			consumer.conn.deliver(consumer.channel, consumer.consumer, 1)
 			msg := receive(t, messages)
+			b.change(func(s *script) { *s = says })
 			deadline := time.After(50 * time.Millisecond)
 			for done := false; !done; {
 				select {

@@ -144,6 +144,11 @@ func (p *Publisher) Close() error {
 	if p.session == nil || p.session.ch.IsClosed() {
 		return nil
 	}
+	if p.conn.State().Blocked {
+		// The broker reads nothing from us, so it would not answer.
+		p.session.link.abort()
+		return nil
+	}
 	if err := within(ctx, p.session.ch.Close); err != nil {
 		p.session.link.abort()
 		return fmt.Errorf("close publisher channel: %w", err)

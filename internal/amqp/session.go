@@ -26,6 +26,7 @@ type session struct {
 
 	tag        string // of the consumer, empty while none
 	deliveries <-chan amqp091.Delivery
+	wide       bool // whether the whole window is used
 
 	finish  chan struct{} // asks the settler to tell the rest and end
 	settled chan struct{} // closed when the settler has ended
@@ -46,11 +47,12 @@ func openSession(s *subscription) (*session, error) {
 		window:       newWindow(s.cfg.windowLimits()),
 		finish:       make(chan struct{}),
 		settled:      make(chan struct{}),
+		wide:         s.cfg.CarefulAfter < 0,
 	}
 	go g.settler()
-	if err := within(s.life, func() error { return ch.Qos(s.cfg.Prefetch, 0, false) }); err != nil {
+	if err := g.setPrefetch(); err != nil {
 		g.giveUp()
-		return nil, fmt.Errorf("set prefetch: %w", err)
+		return nil, err
 	}
 	return g, nil
 }
@@ -72,7 +74,7 @@ func (g *session) serve() error {
 			if !ok {
 				return g.lost(errConsumerCancelled)
 			}
-			if err := g.hand(d); err != nil {
+			if err := g.take(d); err != nil {
 				return err
 			}
 		case reason := <-g.closed:
@@ -98,12 +100,12 @@ func (g *session) follow(shut string) error {
 	case shut == "" && g.tag == "":
 		return g.consume()
 	case shut != "" && g.tag != "":
-		if err := g.cancel(g.life); err != nil {
+		if err := g.cancel(); err != nil {
 			return err
 		}
 		// What the broker had already sent counts as delivered.
 		for d := range g.deliveries {
-			if err := g.hand(d); err != nil {
+			if err := g.take(d); err != nil {
 				return err
 			}
 		}
@@ -126,7 +128,9 @@ func (g *session) consume() error {
 }
 
 // cancel ends the consumer; deliveries then closes behind what was delivered.
-func (g *session) cancel(ctx context.Context) error {
+func (g *session) cancel() error { return g.cancelWithin(g.life) }
+
+func (g *session) cancelWithin(ctx context.Context) error {
 	tag := g.tag
 	g.tag = ""
 	g.consuming.Store(false)
@@ -157,11 +161,6 @@ func lossReason(reason *amqp091.Error) error {
 // the broker.
 func (g *session) hand(d amqp091.Delivery) error {
 	msg, err := g.cfg.Marshaler.Unmarshal(d)
-	if errors.Is(err, ErrPhantomDelivery) {
-		return g.lost(err)
-	}
-	g.window.deliver(d.DeliveryTag)
-	g.delivered.Add(1)
 	if err != nil {
 		g.cfg.Logger.Error("delivery unreadable", "queue", g.queue, "error", err)
 		g.window.settle(d.DeliveryTag, unreadable, time.Now())

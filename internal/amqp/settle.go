@@ -103,7 +103,8 @@ func (p *Publisher) settle(s *pubSession, b *batch, sent []unconfirmed) {
 	}
 	b.settling.Done()
 	if len(late) > 0 {
-		p.reap(s, late)
+		// Not among the settlers: nobody waits for these answers any more.
+		go p.reap(s, late)
 	}
 }
 

@@ -44,6 +44,7 @@ func (g *session) carryOut(orders []order) bool {
 			return false
 		}
 	}
+	g.window.told()
 	return true
 }
 
@@ -83,7 +84,7 @@ func (g *session) drain() {
 func (g *session) endConsumer() {
 	ctx, stop := context.WithTimeout(context.Background(), g.cfg.RequestTimeout)
 	defer stop()
-	if err := g.cancel(ctx); err != nil {
+	if err := g.cancelWithin(ctx); err != nil {
 		g.cfg.Logger.Warn("consumer not cancelled", "queue", g.queue, "error", err)
 		if ctx.Err() != nil {
 			return

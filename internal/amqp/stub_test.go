@@ -47,6 +47,7 @@ type happening struct {
 	multiple bool
 	requeue  bool
 	consumer string // of consume, cancel
+	prefetch uint16 // of qos
 	publish  stubPublish
 }
 
@@ -223,14 +224,19 @@ func (c *stubConn) send(frames ...stubFrame) {
 
 func (c *stubConn) drop() { _ = c.socket.Close() }
 
-// deliver sends messages with these tags; their ids and bodies are derived from it.
+// deliver sends messages with these tags; their ids are derived from the tags.
 func (c *stubConn) deliver(channel uint16, consumer string, tags ...uint64) {
+	c.deliverAgain(channel, consumer, 0, tags...)
+}
+
+// deliverAgain sends messages that came back so often.
+func (c *stubConn) deliverAgain(channel uint16, consumer string, returns int64, tags ...uint64) {
 	var frames []stubFrame
 	for _, tag := range tags {
 		var args fields
 		args.shortstr(consumer).longlong(tag).octet(0).shortstr("commerce").shortstr("order.placed.v1")
 		frames = append(frames, methodFrame(channel, methodDeliver, &args))
-		frames = append(frames, contentFrames(channel, messageIDProperty(stubID(tag)), []byte("{}"))...)
+		frames = append(frames, contentFrames(channel, deliveryProperties(stubID(tag), returns), []byte("{}"))...)
 	}
 	c.send(frames...)
 }

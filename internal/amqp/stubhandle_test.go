@@ -70,6 +70,10 @@ func readArguments(h *happening, args *arguments) {
 	case methodReject:
 		h.tag = args.longlong()
 		h.requeue = args.octet() != 0
+	case methodQos:
+		args.short() // half of the prefetch size
+		args.short()
+		h.prefetch = args.short()
 	case methodConsume:
 		args.short()
 		args.shortstr() // the queue

@@ -156,9 +156,15 @@ func contentFrames(channel uint16, properties, body []byte) []stubFrame {
 	return frames
 }
 
-// messageIDProperty encodes properties that hold only a message id.
-func messageIDProperty(id string) []byte {
+// deliveryProperties encodes a message id, and how often the message came back.
+func deliveryProperties(id string, returns int64) []byte {
 	var properties fields
-	properties.short(1 << 7).shortstr(id)
+	if returns == 0 {
+		properties.short(1 << 7).shortstr(id)
+		return properties.Bytes()
+	}
+	var table fields
+	table.shortstr("x-delivery-count").octet('l').longlong(uint64(returns))
+	properties.short(1<<13 | 1<<7).longstr(table.String()).shortstr(id)
 	return properties.Bytes()
 }

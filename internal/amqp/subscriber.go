@@ -25,6 +25,9 @@ type SubscriberConfig struct {
 	// Prefetch is how many messages per queue are with handlers at once; default
 	// DefaultPrefetch, at most 2000.
 	Prefetch int
+	// CarefulAfter is how often a message must have come back to be handled with
+	// nothing else in flight on its channel; default 3, negative for never.
+	CarefulAfter int
 	// AckDelay is how long a settled message may wait to be acknowledged together
 	// with others; default 2 ms.
 	AckDelay time.Duration
@@ -48,6 +51,7 @@ type SubscriberConfig struct {
 
 func (c SubscriberConfig) withDefaults() SubscriberConfig {
 	c.Prefetch = min(orDefault(max(c.Prefetch, 0), DefaultPrefetch), maxPrefetch)
+	c.CarefulAfter = orDefault(c.CarefulAfter, 3)
 	c.AckDelay = orDefault(c.AckDelay, 2*time.Millisecond)
 	c.StuckAfter = orDefault(c.StuckAfter, 20*time.Millisecond)
 	c.DrainTimeout = orDefault(c.DrainTimeout, 30*time.Second)

@@ -19,6 +19,7 @@ func stubSubscriber(t *testing.T, b *stub, cfg SubscriberConfig) (*Subscriber, <
 	t.Helper()
 	cfg.MinBackoff, cfg.MaxBackoff = time.Millisecond, 10*time.Millisecond
 	cfg.DrainTimeout = orDefault(cfg.DrainTimeout, 20*time.Second)
+	cfg.CarefulAfter = orDefault(cfg.CarefulAfter, -1)
 	s := NewSubscriber(connect(t, b.url()), cfg)
 	t.Cleanup(func() { closeNow(t, "subscriber", s.Close) })
 	messages := subscribe(t, s, QueueOrderPlaced)

@@ -91,12 +91,13 @@ func (s *subscription) session() error {
 		return err
 	}
 	defer s.consuming.Store(false)
-	if err := g.serve(); err != nil {
-		g.giveUp()
-		return err
+	err = g.serve()
+	if s.life.Err() != nil {
+		g.drain()
+		return nil
 	}
-	g.drain()
-	return nil
+	g.giveUp()
+	return err
 }
 
 // finishHandlers waits until every message handed out is settled, but not longer

@@ -18,7 +18,6 @@ func (b broker) management(t testing.TB) *Management {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(m.client.CloseIdleConnections)
 	return m
 }
 

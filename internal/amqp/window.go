@@ -52,6 +52,7 @@ type windowLimits struct {
 type window struct {
 	limits windowLimits
 	due    chan struct{} // signals that plan has something to do
+	calmer chan struct{} // signals that quiet may have become true
 
 	mu      sync.Mutex // guards what follows
 	base    uint64     // tag of entries[head]
@@ -61,6 +62,7 @@ type window struct {
 	refused int       // entries to be rejected or given back
 	acked   int       // entries handled and not yet told
 	oldest  time.Time // when the oldest of these was settled, zero when none
+	telling bool      // orders were planned and are not known to be carried out
 	dead    bool
 }
 
@@ -70,7 +72,7 @@ type entry struct {
 }
 
 func newWindow(limits windowLimits) *window {
-	return &window{limits: limits, base: 1, due: make(chan struct{}, 1)}
+	return &window{limits: limits, base: 1, due: make(chan struct{}, 1), calmer: make(chan struct{}, 1)}
 }
 
 // deliver records that the broker handed out tag.
@@ -101,7 +103,7 @@ func (w *window) settle(tag uint64, outcome settlement, now time.Time) bool {
 	w.pending--
 	if outcome != acked {
 		w.refused++
-		w.signal()
+		signal(w.due)
 		return true
 	}
 	w.acked++
@@ -110,16 +112,32 @@ func (w *window) settle(tag uint64, outcome settlement, now time.Time) bool {
 	}
 	// The first one starts the clock of the delay, the batch ends it early.
 	if w.acked == 1 || w.acked%w.limits.batch == 0 {
-		w.signal()
+		signal(w.due)
 	}
 	return true
 }
 
-func (w *window) signal() {
+func signal(c chan<- struct{}) {
 	select {
-	case w.due <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
+}
+
+// quiet tells whether the broker has been told of every delivery but the given
+// number that is still held back.
+func (w *window) quiet(held int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pending <= held && w.acked+w.refused == 0 && !w.telling
+}
+
+// told records that the planned orders were carried out.
+func (w *window) told() {
+	w.mu.Lock()
+	w.telling = false
+	w.mu.Unlock()
+	signal(w.calmer)
 }
 
 // plan returns the orders that are due, and after how long to plan again; zero
@@ -138,6 +156,7 @@ func (w *window) plan(now time.Time, flush bool) (orders []order, again time.Dur
 		orders = w.planStuck(orders, now, flush)
 	}
 	w.trim()
+	w.telling = true
 	return orders, w.nextPlan(now)
 }
 
@@ -245,7 +264,7 @@ func (w *window) abandon() {
 		}
 	}
 	w.pending = 0
-	w.signal()
+	signal(w.due)
 }
 
 // kill makes all further settlements count for nothing: the channel is gone, and
