@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -18,8 +19,12 @@ func InSchema(databaseURL, schema string) (string, error) {
 		return "", fmt.Errorf("the database URL is not of the form postgres://user:password@host:5432/database")
 	}
 	query := u.Query()
-	query.Set("options", strings.TrimSpace(query.Get("options")+" -csearch_path="+schema))
-	u.RawQuery = query.Encode()
+	options := slices.DeleteFunc(strings.Fields(query.Get("options")), func(option string) bool {
+		return strings.HasPrefix(option, "-csearch_path=")
+	})
+	query.Set("options", strings.Join(append(options, "-csearch_path="+schema), " "))
+	// In these URLs a plus is a plus, never a space.
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	return u.String(), nil
 }
 
