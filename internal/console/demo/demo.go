@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,6 +53,7 @@ type demo struct {
 	traffic  *traffic
 	running  []*daemon
 	report   Report
+	telling  sync.Mutex
 }
 
 // Run plays the demo and clears everything away that it made. The error says that
@@ -62,7 +64,10 @@ func Run(ctx context.Context, services config.Services, options Options) (Report
 	return d.report, errors.Join(err, d.clear(ctx))
 }
 
+// say tells the audience one thing; incident and traffic do so at the same time.
 func (d *demo) say(format string, args ...any) {
+	d.telling.Lock()
+	defer d.telling.Unlock()
 	// The audience may have left; the demo goes on.
 	_, _ = fmt.Fprintf(d.options.Out, "%5.1fs  "+format+"\n",
 		append([]any{time.Since(d.began).Seconds()}, args...)...)
