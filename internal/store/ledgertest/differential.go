@@ -1,0 +1,252 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"couponlease/internal/coupon"
+	"couponlease/internal/policy"
+	"couponlease/internal/simulate"
+)
+
+// Operations that facts can cause; a differential run that has not seen them all
+// has shown nothing.
+func operations() []coupon.Operation {
+	return []coupon.Operation{
+		coupon.Issue, coupon.Lock, coupon.Redeem, coupon.Release, coupon.Expire, coupon.Return, coupon.Retire,
+		coupon.Reverse,
+	}
+}
+
+// Differential gives the same random requests, in the same batches and under the
+// same clock, to two ledgers: same answers, same rows.
+func Differential(t *testing.T, oracle, subject Open) {
+	t.Helper()
+	seen := map[coupon.Operation]int{}
+	worlds := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		worlds++
+		p := newPair(t, oracle, subject, worlds)
+		p.setUp(rt)
+		rt.Repeat(map[string]func(*rapid.T){
+			"batch": p.batch,
+			"time": func(rt *rapid.T) {
+				p.pass(time.Duration(rapid.SampledFrom([]int{1, 60, 900, 7200}).Draw(rt, "seconds")) * time.Second)
+			},
+			"": p.compare,
+		})
+		p.count(rt, seen)
+	})
+	for _, operation := range operations() {
+		if seen[operation] == 0 {
+			t.Errorf("no random run had a %s: %v", operation, seen)
+		}
+	}
+}
+
+// pair is two ledgers that are asked the same.
+type pair struct {
+	oracle, subject *bench
+	// space keeps the ids of one random world apart from those of all others.
+	number  int
+	space   string
+	sent    int
+	history []coupon.Request
+}
+
+func newPair(t *testing.T, oracle, subject Open, number int) *pair {
+	p := &pair{number: number, space: fmt.Sprintf("w%d.", number)}
+	for _, side := range []struct {
+		open  Open
+		bench **bench
+	}{{oracle, &p.oracle}, {subject, &p.subject}} {
+		b := &bench{}
+		b.clock.Store(start.UnixMicro())
+		b.ledger = side.open(t, b.now, coupon.DefaultRules(), simulate.NewSource(p.space))
+		*side.bench = b
+	}
+	return p
+}
+
+func (p *pair) pass(d time.Duration) {
+	p.oracle.pass(d)
+	p.subject.pass(d)
+}
+
+const (
+	pairCoupons = 4
+	pairOrders  = 4
+)
+
+func (p *pair) coupon(i int) string { return fmt.Sprintf("%sc%d", p.space, i) }
+func (p *pair) order(i int) string  { return fmt.Sprintf("%sorder-%d", p.space, i) }
+
+func (p *pair) setUp(rt *rapid.T) {
+	rules := policy.Default()
+	rules.Version = 1000 + int64(p.number)
+	rules.Full = rapid.SampledFrom([]policy.Decision{policy.Return, policy.Retire, policy.Keep}).Draw(rt, "full")
+	rules.BudgetBack = rapid.Bool().Draw(rt, "budget back")
+	p.send(rt, coupon.Request{Fact: coupon.DefinePolicy{Policy: rules}})
+	limit := rapid.SampledFrom([]int64{coupon.NoLimit, 1, 2, 3})
+	p.send(rt, coupon.Request{Fact: coupon.DefineTemplate{Template: coupon.Template{
+		ID: p.space + "T", Budget: limit.Draw(rt, "budget"), UsesPerPerson: limit.Draw(rt, "uses per person"),
+		PolicyVersion: rules.Version, ValidUntil: start.Add(3 * time.Hour),
+	}}})
+	for i := range pairCoupons {
+		owner := rapid.SampledFrom([]string{"", "u1", "u2"}).Draw(rt, "owner")
+		p.send(rt, coupon.Request{Fact: coupon.ImportCoupon{Code: p.coupon(i), Template: p.space + "T", Owner: owner}})
+	}
+}
+
+// batch gives both ledgers some requests in one transaction.
+func (p *pair) batch(rt *rapid.T) {
+	var requests []coupon.Request
+	for range rapid.IntRange(1, 6).Draw(rt, "requests") {
+		if len(p.history) > 0 && rapid.IntRange(0, 5).Draw(rt, "repeat") == 0 {
+			requests = append(requests, rapid.SampledFrom(p.history).Draw(rt, "again"))
+			continue
+		}
+		p.sent++
+		at := p.oracle.now().Add(-time.Duration(rapid.IntRange(0, 3).Draw(rt, "ago")) * time.Minute)
+		request := coupon.Request{
+			ID: fmt.Sprintf("%sm%d", p.space, p.sent), At: at, Actor: "random", Fact: p.fact(rt),
+		}
+		p.history = append(p.history, request)
+		requests = append(requests, request)
+	}
+	p.send(rt, requests...)
+}
+
+// send gives both the same requests and compares the answers.
+func (p *pair) send(rt *rapid.T, requests ...coupon.Request) {
+	var answers [2][]coupon.Outcome
+	for i, side := range []*bench{p.oracle, p.subject} {
+		outcomes, err := side.apply(context.Background(), slices.Clone(requests)...)
+		if err != nil {
+			rt.Fatalf("ledger %d: %v", i, err)
+		}
+		answers[i] = outcomes
+	}
+	if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
+		rt.Fatalf("answers differ (-oracle +subject):\n%s", diff)
+	}
+}
+
+func (p *pair) fact(rt *rapid.T) coupon.Fact {
+	order := p.order(rapid.IntRange(0, pairOrders-1).Draw(rt, "order"))
+	other := p.order(rapid.IntRange(0, pairOrders-1).Draw(rt, "other"))
+	amount := rapid.SampledFrom([]int64{40, 60, 100}).Draw(rt, "amount")
+	switch rapid.IntRange(0, 9).Draw(rt, "kind") {
+	case 0, 1, 2:
+		return p.placed(rt, order, other)
+	case 3, 4:
+		return coupon.PaymentSucceeded{
+			Order: order, Payment: rapid.SampledFrom([]string{"p1", "p2"}).Draw(rt, "payment"), Amount: amount,
+			FullPrice: rapid.IntRange(0, 9).Draw(rt, "full price") == 0,
+		}
+	case 5:
+		reason := rapid.SampledFrom([]string{"timeout", "payment_failed"}).Draw(rt, "reason")
+		return coupon.OrderClosed{Order: order, Reason: reason}
+	case 6, 7:
+		return coupon.RefundApproved{
+			Order: order, Refund: rapid.SampledFrom([]string{"r1", "r2"}).Draw(rt, "refund"), Amount: amount,
+			Reason: rapid.SampledFrom([]string{"customer", policy.ReasonChargeback}).Draw(rt, "why"),
+		}
+	case 8:
+		return p.due(rt)
+	default:
+		return coupon.ValidityOver{Coupon: p.coupon(rapid.IntRange(0, pairCoupons-1).Draw(rt, "coupon"))}
+	}
+}
+
+func (p *pair) placed(rt *rapid.T, order, other string) coupon.Fact {
+	f := coupon.OrderPlaced{
+		Order: order, Customer: rapid.SampledFrom([]string{"u1", "u1", "u2"}).Draw(rt, "customer"),
+		Payable:   rapid.SampledFrom([]int64{100, 100, 0}).Draw(rt, "payable"),
+		Revision:  rapid.Int64Range(0, 2).Draw(rt, "revision"),
+		OpenEnded: rapid.IntRange(0, 5).Draw(rt, "open") == 0,
+	}
+	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, pairCoupons-1), 0, 3, rapid.ID).Draw(rt, "coupons") {
+		f.Wanted = append(f.Wanted, coupon.Wanted{Coupon: p.coupon(i)})
+	}
+	switch rapid.IntRange(0, 7).Draw(rt, "link") {
+	case 0:
+		f.Supersedes = other
+	case 1:
+		f.Parent = p.space + "parent"
+	}
+	return f
+}
+
+// due is the timer of whatever lease a coupon has, or a stale one.
+func (p *pair) due(rt *rapid.T) coupon.Fact {
+	id := p.coupon(rapid.IntRange(0, pairCoupons-1).Draw(rt, "leased"))
+	history, found, err := p.oracle.ledger.History(context.Background(), id)
+	if err != nil || !found || len(history.Leases) == 0 {
+		return coupon.LeaseDue{Coupon: id, LeaseID: "none"}
+	}
+	row := rapid.SampledFrom(history.Leases).Draw(rt, "lease")
+	return coupon.LeaseDue{
+		Coupon: id, Order: row.Order, LeaseID: row.LeaseID, TokenHash: row.TokenHash, Version: row.Version,
+	}
+}
+
+// compare holds every row of both ledgers against each other.
+func (p *pair) compare(rt *rapid.T) {
+	for i := range pairCoupons {
+		want, got := p.both(rt, p.coupon(i))
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("coupon %s differs (-oracle +subject):\n%s", p.coupon(i), diff)
+		}
+		for _, violation := range coupon.Check(got) {
+			rt.Fatal(violation)
+		}
+	}
+	ids := []string{p.space + "parent"}
+	for i := range pairOrders {
+		ids = append(ids, p.order(i))
+	}
+	for _, id := range ids {
+		var rows [2]*coupon.Order
+		for i, side := range []*bench{p.oracle, p.subject} {
+			row, err := side.ledger.Order(context.Background(), id)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			rows[i] = row
+		}
+		if diff := cmp.Diff(rows[0], rows[1], asSets); diff != "" {
+			rt.Fatalf("order %s differs (-oracle +subject):\n%s", id, diff)
+		}
+	}
+}
+
+// asSets: a ledger may give the refunds of an order in any order.
+var asSets = cmpopts.SortSlices(func(a, b coupon.Refund) bool { return a.ID < b.ID })
+
+func (p *pair) both(rt *rapid.T, id string) (want, got coupon.History) {
+	var found [2]bool
+	var errs [2]error
+	want, found[0], errs[0] = p.oracle.ledger.History(context.Background(), id)
+	got, found[1], errs[1] = p.subject.ledger.History(context.Background(), id)
+	if errs[0] != nil || errs[1] != nil || !found[0] || !found[1] {
+		rt.Fatalf("history of %s: found %v, errors %v", id, found, errs)
+	}
+	return want, got
+}
+
+func (p *pair) count(rt *rapid.T, seen map[coupon.Operation]int) {
+	for i := range pairCoupons {
+		want, _ := p.both(rt, p.coupon(i))
+		for j := range want.Operations {
+			seen[want.Operations[j].Operation]++
+		}
+	}
+}

@@ -1,0 +1,45 @@
+// Package ledgertest holds every ledger to the same behaviour: the conformance
+// suite that PostgreSQL and memory both pass, and the differential test that
+// holds one against the other.
+package ledgertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"couponlease/internal/coupon"
+)
+
+// Ledger is what the engine and the readers need of one.
+type Ledger interface {
+	Apply(ctx context.Context, requests []coupon.Request, decide func(*coupon.World)) error
+	History(ctx context.Context, id string) (coupon.History, bool, error)
+	Order(ctx context.Context, id string) (*coupon.Order, error)
+}
+
+// Open gives an empty ledger under a clock, rules and a source of ids.
+type Open func(t testing.TB, now func() time.Time, rules coupon.Rules, source coupon.Source) Ledger
+
+// Run checks one kind of ledger.
+func Run(t *testing.T, open Open) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *bench)
+	}{
+		{"keeps what was decided", keeps},
+		{"keeps nothing of a transaction that died", dies},
+		{"answers a repeated message as before", repeats},
+		{"finds the coupons that an order named", finds},
+		{"joins split orders", joins},
+		{"moves a lease to the order that supersedes", moves},
+		{"gives one coupon to one of many", races},
+		{"never exceeds a budget", budgets},
+		{"refuses a change of a row that has moved", forks},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, newBench(t, open))
+		})
+	}
+}
