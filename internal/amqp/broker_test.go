@@ -95,7 +95,8 @@ func TestEveryHeaderTypeIsReadableOnEveryDelivery(t *testing.T) {
 			t.Errorf("headers at delivery count %s (-want +got):\n%s", want.count, diff)
 		}
 		if msg.Metadata[MetaRedelivered] != want.redelivered || msg.Metadata[MetaDeliveryCount] != want.count {
-			t.Errorf("redelivered %s, count %s; want %s, %s", msg.Metadata[MetaRedelivered], msg.Metadata[MetaDeliveryCount], want.redelivered, want.count)
+			t.Errorf("redelivered %s, count %s; want %s, %s",
+				msg.Metadata[MetaRedelivered], msg.Metadata[MetaDeliveryCount], want.redelivered, want.count)
 		}
 		if msg.UUID != "typed" || msg.Metadata[MetaQueue] != QueueOrderPlaced {
 			t.Errorf("message %q from %q", msg.UUID, msg.Metadata[MetaQueue])

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,30 @@ func TestConnWaitsForTheBroker(t *testing.T) {
 	}
 }
 
+func TestConnectionRefused(t *testing.T) {
+	b := testkit.RabbitMQ(t)
+	for name, change := range map[string]func(*url.URL){
+		"wrong password": func(u *url.URL) { u.User = url.UserPassword(b.VHost, "s3cret") },
+		"other vhost":    func(u *url.URL) { u.Path = "/no-such-vhost" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, err := url.Parse(b.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(address)
+			conn := connect(t, address.String())
+			testkit.Eventually(t, patience, "the refusal is known", func() (bool, string) {
+				err := conn.State().LastError
+				return IsRefused(err), fmt.Sprint(err)
+			})
+			if text := conn.State().LastError.Error(); strings.Contains(text, "s3cret") {
+				t.Errorf("the error tells the password: %s", text)
+			}
+		})
+	}
+}
+
 func TestConnState(t *testing.T) {
 	b := newStub(t, script{})
 	conn := connect(t, b.url())
@@ -93,7 +118,8 @@ func TestConnState(t *testing.T) {
 	server.drop()
 	testkit.Eventually(t, patience, "connected again and no longer blocked", func() (bool, string) {
 		state := conn.State()
-		return state.Connected && !state.Blocked && state.Connects == 2 && state.LastError != nil, fmt.Sprintf("%+v", state)
+		again := state.Connected && state.Connects == 2 && state.LastError != nil
+		return again && !state.Blocked, fmt.Sprintf("%+v", state)
 	})
 	if !conn.State().Since.After(up.Since) {
 		t.Error("the time of the last change did not move")
@@ -123,102 +149,6 @@ func TestChannelThatOpensTooLateIsClosed(t *testing.T) {
 	}
 	late.conn.answer(late)
 	b.await(methodChannelClose)
-}
-
-// TestCloseEndsEverything closes a subscriber, a publisher and their connections
-// in every state they can be in. Nothing may hang, nothing may be left.
-func TestCloseEndsEverything(t *testing.T) {
-	type world struct {
-		stub *stub
-		sub  *Subscriber
-		pub  *Publisher
-		conn *Conn
-	}
-	consuming := func(t *testing.T, w world) happening { return w.stub.await(methodConsume) }
-	for name, arrange := range map[string]func(t *testing.T, w world){
-		"at once":   func(*testing.T, world) {},
-		"consuming": func(t *testing.T, w world) { consuming(t, w) },
-		"broker gone": func(t *testing.T, w world) {
-			consuming(t, w)
-			w.stub.shut()
-			testkit.Eventually(t, patience, "connection is lost", func() (bool, string) {
-				return !w.conn.State().Connected, "still connected"
-			})
-		},
-		"reconnecting": func(t *testing.T, w world) {
-			consuming(t, w).conn.drop()
-			w.stub.await(methodConnectionOpen)
-		},
-		"broker silent": func(t *testing.T, w world) {
-			consuming(t, w)
-			for _, c := range w.stub.connections() {
-				c.hold.Lock()
-				t.Cleanup(c.hold.Unlock)
-			}
-		},
-		"channel never opens": func(t *testing.T, w world) {
-			w.stub.change(func(s *script) { s.mute = map[stubMethod]bool{methodChannelOpen: true} })
-			w.stub.dropAll()
-			w.stub.await(methodChannelOpen)
-		},
-		"queue missing": func(t *testing.T, w world) {
-			w.stub.change(func(s *script) { s.refuse = map[stubMethod]uint16{methodConsume: 404} })
-			w.stub.dropAll()
-			w.stub.await(methodConsume)
-			w.stub.await(methodConsume)
-		},
-		"paused": func(t *testing.T, w world) {
-			consuming(t, w)
-			w.sub.Pause("test")
-			w.stub.await(methodCancel)
-		},
-		"message nobody takes": func(t *testing.T, w world) {
-			h := consuming(t, w)
-			h.conn.deliver(h.channel, h.consumer, 1)
-			testkit.Eventually(t, patience, "message is delivered", func() (bool, string) {
-				return w.sub.Stats()[0].Delivered == 1, fmt.Sprintf("%+v", w.sub.Stats()[0])
-			})
-		},
-		"publisher blocked": func(t *testing.T, w world) {
-			w.stub.change(func(s *script) {
-				s.publish = func(c *stubConn, _ stubPublish) { c.block("low on memory") }
-			})
-			expect(t, w.pub.PublishBatch(testContext(t), numbered(QueueDead, 1)), ErrUnconfirmed)
-		},
-		"publication unconfirmed": func(t *testing.T, w world) {
-			w.stub.change(func(s *script) { s.publish = func(*stubConn, stubPublish) {} })
-			go w.pub.PublishBatch(context.Background(), numbered(QueueDead, 1))
-			w.stub.await(methodPublish)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			noLeaks(t)
-			b := newStub(t, script{})
-			cfg := ConnConfig{URL: b.url(), MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond, CloseTimeout: 50 * time.Millisecond}
-			consume, err := Connect(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			publish, err := Connect(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := world{stub: b, conn: consume}
-			w.sub = NewSubscriber(consume, SubscriberConfig{
-				DrainTimeout: 50 * time.Millisecond, RequestTimeout: 50 * time.Millisecond,
-				MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond,
-			})
-			w.pub = NewPublisher(publish, PublisherConfig{CloseTimeout: 50 * time.Millisecond, ConfirmTimeout: 50 * time.Millisecond})
-			subscribe(t, w.sub, QueueOrderPlaced)
-			arrange(t, w)
-			closeNow(t, "subscriber", w.sub.Close)
-			// A publisher that leaves publications unconfirmed says so.
-			_ = w.pub.Close()
-			closeNow(t, "consuming connection", consume.Close)
-			closeNow(t, "publishing connection", publish.Close)
-			closeNow(t, "connection, again", consume.Close)
-		})
-	}
 }
 
 func TestConnectionOverTLS(t *testing.T) {

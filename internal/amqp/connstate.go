@@ -99,7 +99,10 @@ func (c *Conn) open(ctx context.Context) (*amqp091.Channel, *link, error) {
 			return nil, nil, fmt.Errorf("open channel: %w", err)
 		}
 		// The link was lost a moment ago; the next one will do.
-		<-l.down
+		select {
+		case <-l.down:
+		case <-ctx.Done():
+		}
 	}
 }
 

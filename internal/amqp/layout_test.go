@@ -42,7 +42,8 @@ func TestDefaultLayoutIsComplete(t *testing.T) {
 			t.Errorf("queue %s is not a quorum queue", q.Name)
 		}
 		dlx, dead := q.Args["x-dead-letter-exchange"].(string)
-		if dead && (!known["exchange"][dlx] || q.Args["x-dead-letter-strategy"] != "at-least-once" || q.Args["x-overflow"] != "reject-publish") {
+		safe := q.Args["x-dead-letter-strategy"] == "at-least-once" && q.Args["x-overflow"] == "reject-publish"
+		if dead && (!known["exchange"][dlx] || !safe) {
 			t.Errorf("queue %s would lose dead letters: %v", q.Name, q.Args)
 		}
 		if _, limited := q.Args["x-delivery-limit"]; !dead && !limited {
@@ -84,7 +85,8 @@ func TestLayoutRenders(t *testing.T) {
 	}
 	for _, want := range [][]string{
 		{"exchange", "commerce", "topic", "owned upstream"},
-		{"queue", "coupon-claims", "quorum", "x-dead-letter-exchange=coupon.dead x-dead-letter-strategy=at-least-once x-delivery-limit=50 x-overflow=reject-publish"},
+		{"queue", "coupon-claims", "quorum", "x-dead-letter-exchange=coupon.dead " +
+			"x-dead-letter-strategy=at-least-once x-delivery-limit=50 x-overflow=reject-publish"},
 		{"binding", "coupon.dead", "queue", "# -> coupon-dead"},
 		{"binding", "coupon.delay-level-00", "exchange", "*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.0.# -> coupon.delay-delivery"},
 	} {

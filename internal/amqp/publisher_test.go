@@ -203,7 +203,8 @@ func TestPublisherWriteHangs(t *testing.T) {
 	noLeaks(t)
 	b := newStub(t, script{})
 	conn, err := Connect(ConnConfig{
-		URL: b.url(), WriteTimeout: 100 * time.Millisecond, CloseTimeout: 100 * time.Millisecond, MinBackoff: time.Millisecond,
+		URL: b.url(), MinBackoff: time.Millisecond,
+		WriteTimeout: 100 * time.Millisecond, CloseTimeout: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +259,8 @@ func TestPublisherWatermill(t *testing.T) {
 	if err := p.Publish("coupon.events/coupon.locked.v1", msg); err != nil {
 		t.Errorf("publish with a cancelled handler: %v", err)
 	}
-	if got := b.await(methodPublish).publish; got.exchange != "coupon.events" || got.key != "coupon.locked.v1" || !got.mandatory {
+	got := b.await(methodPublish).publish
+	if got.exchange != "coupon.events" || got.key != "coupon.locked.v1" || !got.mandatory {
 		t.Errorf("published to %q with key %q, mandatory %v", got.exchange, got.key, got.mandatory)
 	}
 	if err := p.Publish("coupon-dead", msg); err != nil {

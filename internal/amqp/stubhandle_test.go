@@ -47,7 +47,8 @@ func (c *stubConn) handleMethod(channel uint16, method stubMethod, args *argumen
 	}
 	if method == methodPublish {
 		args.short()
-		c.partial = &stubPublish{channel: channel, exchange: args.shortstr(), key: args.shortstr(), mandatory: args.octet()&1 != 0}
+		c.partial = &stubPublish{channel: channel, exchange: args.shortstr(), key: args.shortstr()}
+		c.partial.mandatory = args.octet()&1 != 0
 		return true
 	}
 	readArguments(&h, args)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -28,7 +29,7 @@ var ErrLayoutDiffers = errors.New("broker differs from the layout")
 
 // Ensure does what the mode asks for. In ModeVerify the error names the first
 // differences and matches ErrLayoutDiffers; bindings are compared only when
-// management is not nil.
+// management is not nil, and what exists in excess is tolerated.
 func Ensure(ctx context.Context, conn *Conn, layout Layout, mode Mode, management *Management) error {
 	switch mode {
 	case ModeOff:
@@ -47,6 +48,7 @@ func Ensure(ctx context.Context, conn *Conn, layout Layout, mode Mode, managemen
 }
 
 func differencesError(differences []Difference) error {
+	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == Extra })
 	if len(differences) == 0 {
 		return nil
 	}

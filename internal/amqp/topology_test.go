@@ -8,6 +8,8 @@ import (
 
 	"couponlease/internal/testkit"
 
+	"github.com/ThreeDotsLabs/watermill"
+	wamqp "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp"
 	"github.com/google/go-cmp/cmp"
 	amqp091 "github.com/rabbitmq/amqp091-go"
 )
@@ -133,7 +135,8 @@ func TestForeignExchangeIsLeftAsItIs(t *testing.T) {
 	b := broker{Broker: testkit.RabbitMQ(t)}
 	b.conn = connect(t, b.URL)
 	b.change(t, func(ch *amqp091.Channel) error {
-		return ch.ExchangeDeclare(ExchangeCommerce, "topic", true, false, false, false, amqp091.Table{"alternate-exchange": "upstreams-own"})
+		args := amqp091.Table{"alternate-exchange": "upstreams-own"}
+		return ch.ExchangeDeclare(ExchangeCommerce, "topic", true, false, false, false, args)
 	})
 	layout := DefaultLayout(Options{})
 	if err := Apply(testContext(t), b.conn, layout); err != nil {
@@ -158,11 +161,54 @@ func TestEnsure(t *testing.T) {
 	if err := Ensure(testContext(t), b.conn, layout, ModeDeclare, nil); err != nil {
 		t.Errorf("declare: %v", err)
 	}
+	b.change(t, func(ch *amqp091.Channel) error {
+		return ch.ExchangeDeclare("coupon.old", "topic", true, false, false, false, nil)
+	})
 	if err := Ensure(testContext(t), b.conn, layout, ModeVerify, b.management(t)); err != nil {
-		t.Errorf("verify after declare: %v", err)
+		t.Errorf("verify after declare, with something in excess: %v", err)
 	}
 	if err := Ensure(testContext(t), b.conn, layout, "sometimes", nil); err == nil {
 		t.Error("an unknown mode was accepted")
+	}
+}
+
+// TestTopologyBuilder is about the part that watermill-amqp's own subscriber and
+// publisher call.
+func TestTopologyBuilder(t *testing.T) {
+	b := broker{Broker: testkit.RabbitMQ(t)}
+	b.conn = connect(t, b.URL)
+	build := func(mode Mode, queue string) error {
+		ch, err := b.conn.Channel(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		builder := TopologyBuilder{Layout: DefaultLayout(Options{}), Mode: mode}
+		if err := builder.ExchangeDeclare(ch, "never.declared", wamqp.Config{}); err != nil {
+			t.Errorf("declare exchange: %v", err)
+		}
+		return builder.BuildTopology(ch, queue, "", wamqp.Config{}, watermill.NopLogger{})
+	}
+	if err := build(ModeOff, QueueClaims); err != nil {
+		t.Errorf("off: %v", err)
+	}
+	if err := build(ModeVerify, QueueClaims); !isCode(err, amqp091.NotFound) {
+		t.Errorf("verify of a missing queue: %v", err)
+	}
+	if err := build(ModeDeclare, "other"); err == nil {
+		t.Error("a queue outside the layout was declared")
+	}
+	if err := build(ModeDeclare, QueueClaims); err != nil {
+		t.Errorf("declare: %v", err)
+	}
+	if err := build(ModeVerify, QueueClaims); err != nil {
+		t.Errorf("verify after declare: %v", err)
+	}
+	part, err := DefaultLayout(Options{}).For(QueueClaims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if differences := b.verify(t, part, b.management(t)); len(differences) > 0 {
+		t.Errorf("after declare: %v", differences)
 	}
 }
 

@@ -41,70 +41,82 @@ func (l *ledger) obey(t interface{ Fatalf(string, ...any) }, o order) []uint64 {
 	return tags
 }
 
-// TestWindowNeverSettlesWhatIsNotSettled lets handlers settle deliveries in any
-// order and any way, while plans are made at any time, and holds every order
-// against what the handlers said.
+// windowRun lets handlers settle deliveries in any order and any way while plans
+// are made at any time, and holds every order against what the handlers said.
+type windowRun struct {
+	window *window
+	broker *ledger
+	said   map[uint64]settlement
+	open   []uint64 // with handlers
+	next   uint64
+	now    time.Time
+}
+
+func (r *windowRun) deliver(*rapid.T) {
+	r.window.deliver(r.next)
+	r.broker.handed[r.next] = true
+	r.open = append(r.open, r.next)
+	r.next++
+}
+
+func (r *windowRun) settle(t *rapid.T) {
+	if len(r.open) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(r.open)-1).Draw(t, "which")
+	tag := r.open[i]
+	outcomes := []settlement{acked, acked, acked, rejected, unwanted, unreadable}
+	r.said[tag] = rapid.SampledFrom(outcomes).Draw(t, "outcome")
+	if !r.window.settle(tag, r.said[tag], r.now) {
+		t.Fatalf("settling %d did not count", tag)
+	}
+	if r.window.settle(tag, acked, r.now) {
+		t.Fatalf("settling %d twice counted twice", tag)
+	}
+	r.open = slices.Delete(r.open, i, i+1)
+}
+
+func (r *windowRun) plan(t *rapid.T, flush bool) {
+	orders, _ := r.window.plan(r.now, flush)
+	for _, o := range orders {
+		for _, tag := range r.broker.obey(t, o) {
+			outcome, settled := r.said[tag]
+			if !settled || (outcome == acked) != (o.verb == verbAck) {
+				t.Fatalf("order %+v covers %d, which its handler left %v (settled: %v)", o, tag, outcome, settled)
+			}
+		}
+	}
+	r.window.told()
+}
+
 func TestWindowNeverSettlesWhatIsNotSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limits := windowLimits{
-			batch: rapid.IntRange(1, 40).Draw(t, "batch"),
-			delay: 2 * time.Millisecond,
-			stuck: time.Duration(rapid.IntRange(2, 30).Draw(t, "stuckMs")) * time.Millisecond,
+		run := &windowRun{
+			window: newWindow(windowLimits{
+				batch: rapid.IntRange(1, 40).Draw(t, "batch"),
+				delay: 2 * time.Millisecond,
+				stuck: time.Duration(rapid.IntRange(2, 30).Draw(t, "stuck ms")) * time.Millisecond,
+			}),
+			broker: &ledger{handed: map[uint64]bool{}},
+			said:   map[uint64]settlement{},
+			next:   1,
+			now:    time.Unix(0, 0),
 		}
-		w := newWindow(limits)
-		broker := &ledger{handed: map[uint64]bool{}}
-		said := map[uint64]settlement{}
-		var open []uint64
-		now := time.Unix(0, 0)
-		next := uint64(1)
-		obeyAll := func(orders []order) {
-			for _, o := range orders {
-				for _, tag := range broker.obey(t, o) {
-					outcome, settled := said[tag]
-					if !settled || (outcome == acked) != (o.verb == verbAck) {
-						t.Fatalf("order %+v covers %d, which the handler left %v (settled: %v)", o, tag, outcome, settled)
-					}
-				}
-			}
+		t.Repeat(map[string]func(*rapid.T){
+			"deliver":      run.deliver,
+			"deliver more": run.deliver,
+			"settle":       run.settle,
+			"plan": func(t *rapid.T) {
+				run.now = run.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(t, "µs")) * time.Microsecond)
+				run.plan(t, false)
+			},
+		})
+		for len(run.open) > 0 {
+			run.settle(t)
 		}
-		for range rapid.IntRange(1, 300).Draw(t, "steps") {
-			switch rapid.IntRange(0, 3).Draw(t, "step") {
-			case 0, 1:
-				w.deliver(next)
-				broker.handed[next] = true
-				open = append(open, next)
-				next++
-			case 2:
-				if len(open) == 0 {
-					continue
-				}
-				i := rapid.IntRange(0, len(open)-1).Draw(t, "which")
-				outcome := rapid.SampledFrom([]settlement{acked, acked, acked, rejected, unwanted, unreadable}).Draw(t, "outcome")
-				if !w.settle(open[i], outcome, now) {
-					t.Fatalf("settling %d did not count", open[i])
-				}
-				if w.settle(open[i], acked, now) {
-					t.Fatalf("settling %d twice counted twice", open[i])
-				}
-				said[open[i]] = outcome
-				open = slices.Delete(open, i, i+1)
-			case 3:
-				now = now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(t, "µs")) * time.Microsecond)
-				orders, _ := w.plan(now, false)
-				obeyAll(orders)
-			}
-		}
-		for _, tag := range open {
-			w.settle(tag, acked, now)
-			said[tag] = acked
-		}
-		orders, _ := w.plan(now, true)
-		obeyAll(orders)
-		if len(broker.handed) != 0 {
-			t.Fatalf("after a flush the broker still waits for %v", broker.handed)
-		}
-		if len(w.entries) != 0 {
-			t.Fatalf("%d entries remain in an idle window", len(w.entries))
+		run.plan(t, true)
+		if len(run.broker.handed) != 0 || !run.window.quiet(0) || len(run.window.entries) != 0 {
+			t.Fatalf("after a flush the broker still waits for %v", run.broker.handed)
 		}
 	})
 }
@@ -112,38 +124,50 @@ func TestWindowNeverSettlesWhatIsNotSettled(t *testing.T) {
 func TestWindowPlans(t *testing.T) {
 	limits := windowLimits{batch: 3, delay: 2 * time.Millisecond, stuck: 20 * time.Millisecond}
 	at := func(ms float64) time.Time { return time.Unix(0, int64(ms*1e6)) }
-	type settling struct {
-		tag     uint64
-		outcome settlement
-	}
+	type settled map[uint64]settlement
 	for name, test := range map[string]struct {
-		settled []settling
+		settled settled
 		at      time.Time
 		flush   bool
 		want    []order
 		again   bool
 	}{
-		"nothing settled":          {at: at(100)},
-		"young and few: wait":      {settled: []settling{{1, acked}}, at: at(1), again: true},
-		"old enough":               {settled: []settling{{1, acked}}, at: at(2), want: []order{{tag: 1}}},
-		"enough at once":           {settled: []settling{{1, acked}, {2, acked}, {3, acked}}, at: at(0), want: []order{{tag: 3, multiple: true}}},
-		"behind a slow one: wait":  {settled: []settling{{2, acked}, {3, acked}}, at: at(5), again: true},
-		"stuck behind a slow one":  {settled: []settling{{2, acked}, {4, acked}}, at: at(20), want: []order{{tag: 2}, {tag: 4}}},
-		"prefix and stuck":         {settled: []settling{{1, acked}, {2, acked}, {4, acked}}, at: at(20), want: []order{{tag: 2, multiple: true}, {tag: 4}}},
-		"refusal at once":          {settled: []settling{{2, rejected}}, at: at(0), want: []order{{verb: verbReject, tag: 2}}},
-		"refusal before its cover": {settled: []settling{{1, acked}, {2, rejected}, {3, acked}}, at: at(2), want: []order{{verb: verbReject, tag: 2}, {tag: 3, multiple: true}}},
-		"never ends on a refusal":  {settled: []settling{{1, acked}, {2, rejected}}, at: at(2), want: []order{{verb: verbReject, tag: 2}, {tag: 1}}},
-		"given back":               {settled: []settling{{1, unwanted}}, at: at(0), want: []order{{verb: verbRequeue, tag: 1}}},
-		"unreadable":               {settled: []settling{{1, unreadable}}, at: at(0), want: []order{{verb: verbDeadLetter, tag: 1}}},
-		"flush tells everything":   {settled: []settling{{1, acked}, {3, acked}}, at: at(0), flush: true, want: []order{{tag: 1}, {tag: 3}}},
+		"nothing settled":     {at: at(100)},
+		"young and few: wait": {settled: settled{1: acked}, at: at(1), again: true},
+		"old enough":          {settled: settled{1: acked}, at: at(2), want: []order{{tag: 1}}},
+		"enough at once": {
+			settled: settled{1: acked, 2: acked, 3: acked}, at: at(0),
+			want: []order{{tag: 3, multiple: true}},
+		},
+		"behind a slow one: wait": {settled: settled{2: acked, 3: acked}, at: at(5), again: true},
+		"stuck behind a slow one": {settled: settled{2: acked, 4: acked}, at: at(20), want: []order{{tag: 2}, {tag: 4}}},
+		"prefix and stuck": {
+			settled: settled{1: acked, 2: acked, 4: acked}, at: at(20),
+			want: []order{{tag: 2, multiple: true}, {tag: 4}},
+		},
+		"refusal at once": {settled: settled{2: rejected}, at: at(0), want: []order{{verb: verbReject, tag: 2}}},
+		"refusal before its cover": {
+			settled: settled{1: acked, 2: rejected, 3: acked}, at: at(2),
+			want: []order{{verb: verbReject, tag: 2}, {tag: 3, multiple: true}},
+		},
+		"never ends on a refusal": {
+			settled: settled{1: acked, 2: rejected}, at: at(2),
+			want: []order{{verb: verbReject, tag: 2}, {tag: 1}},
+		},
+		"given back": {settled: settled{1: unwanted}, at: at(0), want: []order{{verb: verbRequeue, tag: 1}}},
+		"unreadable": {settled: settled{1: unreadable}, at: at(0), want: []order{{verb: verbDeadLetter, tag: 1}}},
+		"flush tells everything": {
+			settled: settled{1: acked, 3: acked}, at: at(0), flush: true,
+			want: []order{{tag: 1}, {tag: 3}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWindow(limits)
 			for tag := range uint64(4) {
 				w.deliver(tag + 1)
 			}
-			for _, s := range test.settled {
-				w.settle(s.tag, s.outcome, at(0))
+			for tag, outcome := range test.settled {
+				w.settle(tag, outcome, at(0))
 			}
 			got, again := w.plan(test.at, test.flush)
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(order{})); diff != "" {
