@@ -76,7 +76,8 @@ func TestHalvingIsolatesEverySubsetOfGuiltyItems(t *testing.T) {
 					switch {
 					case !guilty(item) && (errs[i] != nil || outs[i] != 2*item):
 						t.Errorf("%d of %08b: innocent item %d got %d, %v", n, mask, item, outs[i], errs[i])
-					case guilty(item) && (!errors.As(errs[i], &failure) || failure.Class != batcher.Poison || failure.Size != 1 || !errors.Is(failure, errBad)):
+					case guilty(item) && (!errors.As(errs[i], &failure) || failure.Class != batcher.Poison ||
+						failure.Size != 1 || !errors.Is(failure, errBad)):
 						t.Errorf("%d of %08b: guilty item %d got %v", n, mask, item, errs[i])
 					}
 				}

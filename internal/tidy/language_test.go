@@ -93,11 +93,13 @@ var languageRules = []rule{
 	},
 }
 
-// sleeps finds calls of time.Sleep. Tests that use synctest may: in a bubble time is not real, and a sleep is the way
-// to let it pass.
+// sleeps finds calls of time.Sleep. Tests of a package that uses synctest may: in a bubble time is not real, and a sleep
+// is the way to let it pass.
 func sleeps(r tree, f file) []string {
-	if f.isTest() && localName(f, "testing/synctest") != "" {
-		return nil
+	for _, other := range r.golang(true) {
+		if f.isTest() && other.isTest() && other.dir() == f.dir() && localName(other, "testing/synctest") != "" {
+			return nil
+		}
 	}
 	return r.uses(f, "time", "Sleep")
 }

@@ -10,7 +10,7 @@ import (
 const (
 	fileLines     = 400
 	functionLines = 70
-	lineRunes     = 120
+	lineRunes     = 140
 )
 
 var sizeRules = []rule{
@@ -62,7 +62,7 @@ var sizeRules = []rule{
 				strings.Repeat("x", lineRunes) + "\n\nvar x = \"" + strings.Repeat("x", lineRunes) + "\"\n",
 		},
 		bad:  map[string]string{"x.go": "package x\n\n//" + strings.Repeat("x", lineRunes-1) + "\n"},
-		want: []string{"x.go:3: 121 characters"},
+		want: []string{"x.go:3: 141 characters"},
 	},
 }
 
