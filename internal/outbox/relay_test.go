@@ -53,6 +53,21 @@ func TestRowsArePublishedInOrderAndRemoved(t *testing.T) {
 	})
 }
 
+func TestPagesAreBoundedByBytes(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		size := len(row(t, "m00"))
+		for _, id := range names("m", 6) {
+			w.commit(0, id)
+		}
+		_, stop := w.start(w.process(), outbox.Options{Bytes: 2 * size})
+		w.awaitEmpty(0, time.Minute)
+		stop()
+		if w.broker.most != 2 || w.broker.calls != 3 {
+			t.Errorf("%d calls of at most %d messages, want 3 of 2", w.broker.calls, w.broker.most)
+		}
+	})
+}
+
 func TestLateCommitOfALowerIDIsPublished(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		_, stop := w.start(w.process(), outbox.Options{})
@@ -100,8 +115,12 @@ func TestIdleShardIsLookedAtNowAndThen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.process()
 		_, stop := w.start(p, outbox.Options{})
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour + 123*time.Millisecond)
+		start := time.Now()
 		stop()
+		if took := time.Since(start); took != 0 {
+			t.Errorf("an idle relay took %v to stop", took)
+		}
 		if n := p.fetches.Load(); n < 7190 || n > 7210 {
 			t.Errorf("%d fetches in an idle hour, want one each 500ms", n)
 		}
@@ -243,8 +262,9 @@ func TestNoStoreCallOutlivesTheRelay(t *testing.T) {
 		w.commit(0, "m")
 		p := w.process()
 		p.slow = 2 * time.Second
+		w.broker.latency = time.Second
 		_, stop := w.start(p, outbox.Options{})
-		time.Sleep(2*time.Second + time.Millisecond) // m is published, the look ahead goes on
+		time.Sleep(2500 * time.Millisecond) // m is confirmed before the look ahead is over
 		stop()
 		if n := p.open.Load(); n != 0 || p.fetches.Load() != 2 {
 			t.Errorf("%d store calls open after the relay ended, %d fetches", n, p.fetches.Load())

@@ -156,7 +156,7 @@ func TestStoreFencesARelayThatBelievesInItsLease(t *testing.T) {
 			return time.Now().Add(ahead)
 		})
 		slow := &broker{latency: time.Second}
-		_, stopVictim := w.start(&process{Store: w.store, publisher: slow}, outbox.Options{Rows: 1})
+		relay, stopVictim := w.start(&process{Store: w.store, publisher: slow}, outbox.Options{Rows: 1})
 		synctest.Wait()
 		for _, id := range names("m", 3) {
 			w.commit(0, id)
@@ -169,6 +169,7 @@ func TestStoreFencesARelayThatBelievesInItsLease(t *testing.T) {
 		if fence != 2 || !held || err != nil {
 			t.Fatalf("successor: fence %d, held %v, %v", fence, held, err)
 		}
+		w.await("the victim knows, before it renews its lease", 2*time.Second, func() bool { return relay.Stats()[0].Fence == 0 })
 		time.Sleep(30 * time.Second)
 		if n := w.store.Count(0); n != 3 {
 			t.Errorf("%d rows left, want 3: the old relay removed some", n)
@@ -181,20 +182,25 @@ func TestStoreFencesARelayThatBelievesInItsLease(t *testing.T) {
 	})
 }
 
-// Somebody else's lease shows in the renewal, too.
-func TestRenewalThatIsRefusedEndsTheSession(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		relay, stop := w.start(w.process(), outbox.Options{PollIdle: time.Minute, PollBusy: time.Minute})
-		synctest.Wait()
-		if err := w.store.Release(t.Context(), 0, 1); err != nil {
-			t.Fatal(err)
-		}
-		if _, held, err := w.store.Acquire(t.Context(), 0, "operator", time.Hour); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		w.await("session over", 4*time.Second, func() bool { return relay.Stats()[0].Fence == 0 })
-		stop()
-	})
+// Another lease shows in the renewal, even one under the same name.
+func TestRenewalThatFindsAnotherLeaseEndsTheSession(t *testing.T) {
+	for _, owner := range []string{"operator", "relay"} {
+		t.Run(owner, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				options := outbox.Options{Owner: "relay", PollIdle: time.Minute, PollBusy: time.Minute}
+				relay, stop := w.start(w.process(), options)
+				synctest.Wait()
+				if err := w.store.Release(t.Context(), 0, 1); err != nil {
+					t.Fatal(err)
+				}
+				if _, held, err := w.store.Acquire(t.Context(), 0, owner, time.Hour); !held || err != nil {
+					t.Fatal(held, err)
+				}
+				w.await("session over", 4*time.Second, func() bool { return relay.Stats()[0].Fence != 1 })
+				stop()
+			})
+		})
+	}
 }
 
 // The relay stops before the store lets anybody else in, whatever the calls took.
