@@ -61,30 +61,30 @@ create table lease_timer_far partition of lease_timer for values in (true);
 create table lease_timer_near partition of lease_timer for values in (false) partition by range (due_at);
 create table lease_timer_near_default partition of lease_timer_near default;
 
--- drop_partition drops one daily partition that is there and not needed. It returns
--- false for timers of a lease that is still held: the sweeper needs them.
+-- timers_held says whether a daily partition has the timer of a lease that is still
+-- held: then the sweeper needs it.
 -- +goose StatementBegin
-create function drop_partition(partition text) returns boolean
+create function timers_held(partition text) returns boolean
 language plpgsql as $$
 declare
-    needed boolean;
+    held boolean;
 begin
-    if to_regclass(partition) is null then
-        return false;
-    end if;
-    if partition like 'lease_timer_near_%' then
-        execute format(
-            'select exists (
-                 select from %I t
-                 join user_coupon c on c.coupon_id = t.coupon_id and c.state = ''LOCKED''
-                     and c.lease_id = t.lease_id and c.lease_version = t.version)', partition)
-        into needed;
-        if needed then
-            return false;
-        end if;
-    end if;
-    execute format('drop table %I', partition);
-    return true;
+    execute format(
+        'select exists (
+             select from %I t
+             join user_coupon c on c.coupon_id = t.coupon_id and c.state = ''LOCKED''
+                 and c.lease_id = t.lease_id and c.lease_version = t.version)', partition)
+    into held;
+    return held;
+end
+$$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+create function drop_partition(partition text) returns void
+language plpgsql as $$
+begin
+    execute format('drop table if exists %I', partition);
 end
 $$;
 -- +goose StatementEnd
@@ -111,6 +111,7 @@ $$;
 
 -- +goose Down
 drop function drop_partition(text);
+drop function timers_held(text);
 drop table lease_timer;
 drop table outbox_lease;
 drop table coupon_outbox;

@@ -54,6 +54,26 @@ func TestWritingAroundTheEngineIsFatal(t *testing.T) {
 	}
 }
 
+// TestCompareAndSet decides on another version than the row has.
+func TestCompareAndSet(t *testing.T) {
+	s := open(t)
+	issue(t, s, unlimited("summer"), "C1", "C2")
+	r := request("m1", now(t, s), placed("o1", "c1", "c2"))
+	err := s.Apply(t.Context(), []coupon.Request{r}, func(w *coupon.World) {
+		other := w.Coupon("c2").Clone()
+		other.Version = 7
+		w.AddCoupon(other)
+		var outcomes []coupon.Outcome
+		decideAll([]coupon.Request{r}, &outcomes)(w)
+	})
+	if got := Classify(err); got != Fatal {
+		t.Errorf("got %s, want %s: %v", got, Fatal, err)
+	}
+	if versions := scalar[int64](t, s, `select sum(version)::bigint from user_coupon`); versions != 2 {
+		t.Error("something was written all the same")
+	}
+}
+
 func TestDecidingOnRowsThatWereNotLockedIsFatal(t *testing.T) {
 	s := open(t)
 	limited := unlimited("scarce")

@@ -22,6 +22,8 @@ const (
 
 	// maintenanceLockTimeout bounds how long writers queue behind maintenance.
 	maintenanceLockTimeout = time.Second
+	// maintenanceTimeout bounds each look through a whole partition.
+	maintenanceTimeout = 5 * time.Minute
 	// farTimersPerDrop bounds how many late timers one call deletes.
 	farTimersPerDrop = 10_000
 )
@@ -70,7 +72,7 @@ func (s *Store) EnsurePartitions(ctx context.Context) error {
 			continue
 		}
 		key, lower, upper := p.bounds()
-		if err := s.maintain(ctx, createPartitionSQL, p.table, p.name(), key, lower, upper); err != nil {
+		if err := s.maintain(ctx, createPartitionSQL, nil, p.table, p.name(), key, lower, upper); err != nil {
 			return fmt.Errorf("create partition %s: %w", p.name(), err)
 		}
 	}
@@ -108,15 +110,28 @@ func (s *Store) DropExpiredPartitions(ctx context.Context) error {
 		if !p.day.Before(today.AddDate(0, 0, -retention[p.table])) {
 			continue
 		}
-		if err := s.maintain(ctx, dropPartitionSQL, p.name()); err != nil {
+		if err := s.drop(ctx, p); err != nil {
 			failed = append(failed, fmt.Errorf("drop partition %s: %w", p.name(), err))
 		}
 	}
 	over := today.AddDate(0, 0, -s.options.TimerRetention)
-	if err := s.maintain(ctx, deleteTimersSQL, over, farTimersPerDrop); err != nil {
+	if err := s.maintain(ctx, deleteTimersSQL, nil, over, farTimersPerDrop); err != nil {
 		failed = append(failed, fmt.Errorf("delete timers that are over: %w", err))
 	}
 	return errors.Join(failed...)
+}
+
+// drop looks first, without locking anybody out: no timer of a day that is over becomes
+// that of a current lease again.
+func (s *Store) drop(ctx context.Context, p partition) error {
+	var held bool
+	if p.table == nearTimerTable {
+		err := s.maintain(ctx, timersHeldSQL, &held, p.name())
+		if err != nil || held {
+			return err
+		}
+	}
+	return s.maintain(ctx, dropPartitionSQL, nil, p.name())
 }
 
 // partitions lists the daily partitions that exist.
@@ -138,19 +153,25 @@ func (s *Store) partitions(ctx context.Context) (found []partition, err error) {
 	return found, nil
 }
 
-// maintain runs one statement in a transaction that gives up on locks quickly.
-func (s *Store) maintain(ctx context.Context, statement string, args ...any) error {
-	ctx, cancel := s.deadline(ctx)
+// maintain runs one statement in a transaction of its own that gives up on locks
+// quickly and may otherwise take long. answer, if there is one, takes its only value.
+func (s *Store) maintain(ctx context.Context, statement string, answer *bool, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, maintenanceTimeout+patience)
 	defer cancel()
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockTimeoutSQL, milliseconds(maintenanceLockTimeout)); err != nil {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, maintenanceSQL, milliseconds(maintenanceLockTimeout), milliseconds(maintenanceTimeout))
+		if err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, statement, args...)
-		var server *pgconn.PgError
-		if errors.As(err, &server) && server.Code == "42P01" {
-			return nil // another replica has dropped it
+		if answer != nil {
+			return tx.QueryRow(ctx, statement, args...).Scan(answer)
 		}
+		_, err = tx.Exec(ctx, statement, args...)
 		return err
 	})
+	var server *pgconn.PgError
+	if errors.As(err, &server) && server.Code == "42P01" {
+		return nil // another replica has dropped it
+	}
+	return err
 }

@@ -84,10 +84,10 @@ var (
 	lockOrdersSQL string
 	//go:embed sql/lock_templates.sql
 	lockTemplatesSQL string
-	//go:embed sql/lock_timeout.sql
-	lockTimeoutSQL string
 	//go:embed sql/lock_uses.sql
 	lockUsesSQL string
+	//go:embed sql/maintenance.sql
+	maintenanceSQL string
 	//go:embed sql/outbox_acquire.sql
 	outboxAcquireSQL string
 	//go:embed sql/outbox_done.sql
@@ -154,6 +154,8 @@ var (
 	timelineReceiptsSQL string
 	//go:embed sql/timeline_reviews.sql
 	timelineReviewsSQL string
+	//go:embed sql/timers_held.sql
+	timersHeldSQL string
 	//go:embed sql/update_coupons.sql
 	updateCouponsSQL string
 	//go:embed sql/update_named.sql

@@ -1,0 +1,1 @@
+select timers_held($1)
