@@ -129,6 +129,7 @@ func (r *Relay) hold(stop context.Context, lease *lease) error {
 	counts.fence.Store(lease.fence)
 	err := s.run()
 	counts.fence.Store(0)
+	counts.oldest.Store(nil)
 
 	enough()
 	keeper.Wait()

@@ -51,7 +51,7 @@ func (r *Relay) Stats() []Stats {
 			Parked:    c.parked.Load(),
 			Unparked:  c.unparked.Load(),
 		}
-		if oldest := c.oldest.Load(); oldest != nil && all[i].Fence != 0 {
+		if oldest := c.oldest.Load(); oldest != nil {
 			all[i].Lag = max(0, r.options.Now().Sub(*oldest))
 		}
 	}
