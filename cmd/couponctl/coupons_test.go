@@ -141,7 +141,8 @@ func TestImportAgainSkipsWhatIsThere(t *testing.T) {
 	}
 	third := imported(t, exitOK, text+"ONE,u9\nThree,u3\n", "--template", "t")
 	want := console.ImportReport{
-		Rows: 4, Created: 1, SkippedInDatabase: 2, SkippedLetterCase: 1, BadRows: []console.BadRow{}, TemplatesDefined: []string{},
+		Rows: 4, Created: 1, SkippedInDatabase: 2, SkippedLetterCase: 1,
+		BadRows: []console.BadRow{}, TemplatesDefined: []string{},
 	}
 	if diff := cmp.Diff(want, third, noSeconds); diff != "" {
 		t.Errorf("third import (-want +got):\n%s", diff)

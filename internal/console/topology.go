@@ -50,7 +50,9 @@ func (b *Broker) DiffTopology(ctx context.Context) (TopologyDiff, error) {
 	if err != nil {
 		return TopologyDiff{}, fmt.Errorf("compare the broker with the layout: %w", err)
 	}
-	return TopologyDiff{Differences: append([]amqp.Difference{}, differences...), BindingsCompared: b.management != nil}, nil
+	return TopologyDiff{
+		Differences: append([]amqp.Difference{}, differences...), BindingsCompared: b.management != nil,
+	}, nil
 }
 
 // TopologyChange is what applying the layout did.

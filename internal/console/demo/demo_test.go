@@ -205,7 +205,8 @@ func TestEventuallyTellsWhatWasMissing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	broken := errors.New("broken")
-	if err := eventually(t.Context(), time.Minute, func(context.Context) (string, error) { return "", broken }); !errors.Is(err, broken) {
+	err = eventually(t.Context(), time.Minute, func(context.Context) (string, error) { return "", broken })
+	if !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error at once", err)
 	}
 	var looks int
