@@ -47,7 +47,7 @@ func OpenBroker(ctx context.Context, services config.Services, logger *slog.Logg
 	defer cancel()
 	if err := conn.Ready(ready); err != nil {
 		cause := cmp.Or(conn.State().LastError, err)
-		return nil, errors.Join(fmt.Errorf("connect to the broker: %w: is it running, and does "+
+		return nil, errors.Join(fmt.Errorf("%w: is it running, and does "+
 			"COUPONLEASE_AMQP_URL name it?", cause), conn.Close())
 	}
 	b.conn = conn

@@ -88,7 +88,9 @@ func (d *demo) play(ctx context.Context, services config.Services) (err error) {
 	var program string
 	both, preparing := errgroup.WithContext(ctx)
 	both.Go(func() (err error) {
-		program, d.report.Daemon, err = findDaemon(preparing, d.options.Coupond, d.scratch)
+		if program, d.report.Daemon, err = findDaemon(preparing, d.options.Coupond, d.scratch); err == nil {
+			d.say("the daemon, %s", d.report.Daemon)
+		}
 		return err
 	})
 	both.Go(func() error { return d.prepare(preparing) })

@@ -92,10 +92,10 @@ func (i *incident) placeA(ctx context.Context) error {
 	if err := i.publish(ctx, "demo-A-placed", placed(orderA), 1); err != nil {
 		return err
 	}
-	i.say("  order A is placed and leases the coupon")
 	if err := i.until(ctx, coupon.Locked, orderA); err != nil {
 		return err
 	}
+	i.say("  order A is placed and leases the coupon")
 	i.paidA = now()
 	i.say("  A is paid, but the message about it gets stuck on its way")
 	return nil
@@ -106,8 +106,11 @@ func (i *incident) closeA(ctx context.Context) error {
 	if err := i.publish(ctx, "demo-A-closed", closed(i.closedA), 1); err != nil {
 		return err
 	}
+	if err := i.until(ctx, coupon.Available, ""); err != nil {
+		return err
+	}
 	i.say("  the shop sees no payment and closes A: its lease is released")
-	return i.until(ctx, coupon.Available, "")
+	return nil
 }
 
 func closed(at time.Time) messages.OrderClosed {
@@ -118,8 +121,11 @@ func (i *incident) placeB(ctx context.Context) error {
 	if err := i.publish(ctx, "demo-B-placed", placed(orderB), 1); err != nil {
 		return err
 	}
+	if err := i.until(ctx, coupon.Locked, orderB); err != nil {
+		return err
+	}
 	i.say("  order B is placed and leases the free coupon, under a token of its own")
-	return i.until(ctx, coupon.Locked, orderB)
+	return nil
 }
 
 // latePaymentOfA is where an ordinary shop spends B's coupon on A.
@@ -127,8 +133,7 @@ func (i *incident) latePaymentOfA(ctx context.Context) error {
 	if err := i.publish(ctx, "demo-A-paid", paid(orderA, "payment_demo_A", i.paidA), 2); err != nil {
 		return err
 	}
-	i.say("  now A's payment arrives, twice: B keeps the coupon, and a person gets A to look at")
-	return eventually(ctx, stepTimeout, func(ctx context.Context) (string, error) {
+	err := eventually(ctx, stepTimeout, func(ctx context.Context) (string, error) {
 		line, _, err := i.database.Timeline(ctx, incidentCoupon)
 		if err != nil {
 			return "", err
@@ -138,14 +143,22 @@ func (i *incident) latePaymentOfA(ctx context.Context) error {
 		}
 		return "", nil
 	})
+	if err != nil {
+		return err
+	}
+	i.say("  now A's payment arrives, twice: B keeps the coupon, and a person gets A to look at")
+	return nil
 }
 
 func (i *incident) payB(ctx context.Context) error {
 	if err := i.publish(ctx, "demo-B-paid", paid(orderB, "payment_demo_B", now()), 1); err != nil {
 		return err
 	}
+	if err := i.until(ctx, coupon.Used, orderB); err != nil {
+		return err
+	}
 	i.say("  B is paid and redeems the coupon")
-	return i.until(ctx, coupon.Used, orderB)
+	return nil
 }
 
 // repeats: what is known of A comes once more, and changes nothing.

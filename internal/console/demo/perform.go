@@ -62,7 +62,7 @@ func (d *demo) startDaemons(ctx context.Context, program string) error {
 			return err
 		}
 	}
-	d.say("%d coupond, %s, are ready (pids %s)", daemons, d.report.Daemon, strings.Join(pids, ", "))
+	d.say("%d coupond are ready (pids %s)", daemons, strings.Join(pids, ", "))
 	return nil
 }
 
