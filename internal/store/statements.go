@@ -3,6 +3,10 @@ package store
 import _ "embed"
 
 // The statements, one per file. Parameters and columns are named there.
+//
+// Rows to write come as one array for each column. The arrays are unnested side by
+// side in a select list: in a FROM clause PostgreSQL collects each of them on its
+// own first, which takes several times as long.
 var (
 	//go:embed sql/admit_orders.sql
 	admitOrdersSQL string

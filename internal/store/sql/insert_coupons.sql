@@ -12,18 +12,19 @@ select n.coupon_id, n.code, n.template_id, n.owner_id, n.batch_id, n.valid_from,
        n.lease_acquired_version, n.lease_version,
        n.redemption_id, n.redemption_cycle, n.redemption_order_id, n.redemption_payment_id,
        n.redemption_lease_id, n.redemption_operation_id, n.redemption_policy_version
-from unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::bigint[],
-    $8::text[], $9::bigint[], $10::timestamptz[], $11::bigint[], $12::bigint[], $13::text[],
-    $14::uuid[], $15::bigint[], $16::text[], $17::bytea[], $18::text[], $19::timestamptz[], $20::bigint[],
-    $21::bigint[],
-    $22::uuid[], $23::bigint[], $24::text[], $25::text[], $26::uuid[], $27::uuid[], $28::bigint[]
-) with ordinality as n (
-    coupon_id, code, template_id, owner_id, batch_id, valid_from, policy_version,
-    state, version, valid_until, leases, cycle, voided_from,
-    lease_id, lease_generation, lease_order_id, lease_token_hash, lease_purpose, lease_deadline,
-    lease_acquired_version, lease_version,
-    redemption_id, redemption_cycle, redemption_order_id, redemption_payment_id, redemption_lease_id,
-    redemption_operation_id, redemption_policy_version, position
-)
+from (
+    select unnest($1::text[]) as coupon_id, unnest($2::text[]) as code, unnest($3::text[]) as template_id,
+        unnest($4::text[]) as owner_id, unnest($5::text[]) as batch_id, unnest($6::timestamptz[]) as valid_from,
+        unnest($7::bigint[]) as policy_version, unnest($8::text[]) as state, unnest($9::bigint[]) as version,
+        unnest($10::timestamptz[]) as valid_until, unnest($11::bigint[]) as leases, unnest($12::bigint[]) as cycle,
+        unnest($13::text[]) as voided_from, unnest($14::uuid[]) as lease_id,
+        unnest($15::bigint[]) as lease_generation, unnest($16::text[]) as lease_order_id,
+        unnest($17::bytea[]) as lease_token_hash, unnest($18::text[]) as lease_purpose,
+        unnest($19::timestamptz[]) as lease_deadline, unnest($20::bigint[]) as lease_acquired_version,
+        unnest($21::bigint[]) as lease_version, unnest($22::uuid[]) as redemption_id,
+        unnest($23::bigint[]) as redemption_cycle, unnest($24::text[]) as redemption_order_id,
+        unnest($25::text[]) as redemption_payment_id, unnest($26::uuid[]) as redemption_lease_id,
+        unnest($27::uuid[]) as redemption_operation_id, unnest($28::bigint[]) as redemption_policy_version,
+        generate_subscripts($1::text[], 1) as position
+) as n
 order by n.position

@@ -1,4 +1,6 @@
 insert into refund_fact (order_id, refund_id, amount, refunded_at, reason, cause_id)
 select n.order_id, n.refund_id, n.amount, n.refunded_at, n.reason, n.cause_id
-from unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[])
-    as n (order_id, refund_id, amount, refunded_at, reason, cause_id)
+from (
+    select unnest($1::text[]) as order_id, unnest($2::text[]) as refund_id, unnest($3::bigint[]) as amount,
+        unnest($4::timestamptz[]) as refunded_at, unnest($5::text[]) as reason, unnest($6::text[]) as cause_id
+) as n

@@ -1,4 +1,7 @@
 insert into review_case (review_id, opened_at, order_id, coupon_id, reason, suggestion, cause_id)
 select n.review_id, n.opened_at, n.order_id, n.coupon_id, n.reason, n.suggestion, n.cause_id
-from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-    as n (review_id, opened_at, order_id, coupon_id, reason, suggestion, cause_id)
+from (
+    select unnest($1::uuid[]) as review_id, unnest($2::timestamptz[]) as opened_at, unnest($3::text[]) as order_id,
+        unnest($4::text[]) as coupon_id, unnest($5::text[]) as reason, unnest($6::text[]) as suggestion,
+        unnest($7::text[]) as cause_id
+) as n

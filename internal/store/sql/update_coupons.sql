@@ -11,18 +11,18 @@ with done as (
         redemption_order_id = n.redemption_order_id, redemption_payment_id = n.redemption_payment_id,
         redemption_lease_id = n.redemption_lease_id, redemption_operation_id = n.redemption_operation_id,
         redemption_policy_version = n.redemption_policy_version
-    from unnest(
-        $1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::timestamptz[], $6::bigint[], $7::bigint[], $8::text[],
-        $9::uuid[], $10::bigint[], $11::text[], $12::bytea[], $13::text[], $14::timestamptz[], $15::bigint[],
-        $16::bigint[],
-        $17::uuid[], $18::bigint[], $19::text[], $20::text[], $21::uuid[], $22::uuid[], $23::bigint[]
-    ) as n (
-        coupon_id, base, state, version, valid_until, leases, cycle, voided_from,
-        lease_id, lease_generation, lease_order_id, lease_token_hash, lease_purpose, lease_deadline,
-        lease_acquired_version, lease_version,
-        redemption_id, redemption_cycle, redemption_order_id, redemption_payment_id, redemption_lease_id,
-        redemption_operation_id, redemption_policy_version
-    )
+    from (
+        select unnest($1::text[]) as coupon_id, unnest($2::bigint[]) as base, unnest($3::text[]) as state,
+            unnest($4::bigint[]) as version, unnest($5::timestamptz[]) as valid_until, unnest($6::bigint[]) as leases,
+            unnest($7::bigint[]) as cycle, unnest($8::text[]) as voided_from, unnest($9::uuid[]) as lease_id,
+            unnest($10::bigint[]) as lease_generation, unnest($11::text[]) as lease_order_id,
+            unnest($12::bytea[]) as lease_token_hash, unnest($13::text[]) as lease_purpose,
+            unnest($14::timestamptz[]) as lease_deadline, unnest($15::bigint[]) as lease_acquired_version,
+            unnest($16::bigint[]) as lease_version, unnest($17::uuid[]) as redemption_id,
+            unnest($18::bigint[]) as redemption_cycle, unnest($19::text[]) as redemption_order_id,
+            unnest($20::text[]) as redemption_payment_id, unnest($21::uuid[]) as redemption_lease_id,
+            unnest($22::uuid[]) as redemption_operation_id, unnest($23::bigint[]) as redemption_policy_version
+    ) as n
     where c.coupon_id = n.coupon_id and c.version = n.base
     returning 1
 )
