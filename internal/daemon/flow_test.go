@@ -72,6 +72,26 @@ func (s *shop) isRedeemed(i int) {
 	}
 }
 
+// A replica may leave publishing to others.
+func TestRelayOffLeavesTheOutboxToOthers(t *testing.T) {
+	s := newShop(t)
+	s.issue(0, 2)
+	cfg := s.config()
+	cfg.Relay = config.Off
+	silent := start(t, cfg)
+	events := s.listen()
+	s.publish(placed(0, 0), placed(1, 0))
+	s.eventuallyInState(0, coupon.Locked)
+	s.eventuallyInState(1, coupon.Locked)
+	must(t, silent.stop(), "stop")
+	if seen := events.seen(); len(seen) > 0 {
+		t.Errorf("a replica that does not publish has published: %v", seen)
+	}
+	start(t, s.config())
+	events.eventually(t, messages.TypeCouponLocked, 2)
+	s.eventuallyPublished()
+}
+
 // The lease of an order that nobody pays ends by a message that the broker held
 // back for as long as the lease was to last.
 func TestLeasesEndThroughTheBroker(t *testing.T) {

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"couponlease/internal/telemetry"
+	"couponlease/internal/testkit"
 	"couponlease/messages"
 )
 
@@ -20,7 +22,7 @@ func TestEveryMetricOfTheTableIsServed(t *testing.T) {
 	s := newShop(t)
 	s.issue(0, 1)
 	cfg := s.config()
-	cfg.SweepInterval = 1e9
+	cfg.SweepInterval = time.Second
 	d := start(t, cfg)
 	events := s.listen()
 	s.publish(placed(0, 0))
@@ -70,11 +72,11 @@ func TestReadinessNamesEveryComponent(t *testing.T) {
 	if readiness.State != "running" || len(readiness.Missing) > 0 {
 		t.Errorf("readiness is %+v", readiness)
 	}
-	_, body := d.get("/readyz")
 	for _, want := range []string{`"queue": "coupon-payment-succeeded"`, `"state": "consuming"`, `"owned": true`} {
-		if !strings.Contains(body, want) {
-			t.Errorf("/readyz does not say %s:\n%s", want, body)
-		}
+		testkit.Eventually(t, patience, "/readyz says "+want, func() (bool, string) {
+			_, body := d.get("/readyz")
+			return strings.Contains(body, want), body
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"couponlease/internal/amqp"
 	"couponlease/internal/telemetry"
@@ -106,7 +107,7 @@ func TestStopWhilePostgresIsAway(t *testing.T) {
 	proxy := testkit.NewProxy(t, s.postgres)
 	cfg := s.config()
 	cfg.PostgresURL = proxy.URL
-	cfg.DrainTimeout = 1e9
+	cfg.DrainTimeout = time.Second
 	d := start(t, cfg)
 	proxy.Cut()
 	for i := range 5 {

@@ -33,7 +33,14 @@ type shop struct {
 	publisher *amqp.Publisher
 }
 
+// newShop makes the test parallel to others: most of its time it waits.
 func newShop(t *testing.T) *shop {
+	t.Helper()
+	t.Parallel()
+	return openShop(t)
+}
+
+func openShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{t: t, postgres: testkit.Postgres(t), broker: testkit.RabbitMQ(t)}
 	ctx := t.Context()
@@ -171,6 +178,10 @@ func (s *shop) listen() *listener {
 	s.t.Cleanup(func() { must(s.t, subscriber.Close(), "close subscriber") })
 	incoming, err := subscriber.Subscribe(context.Background(), queue)
 	must(s.t, err, "subscribe")
+	testkit.Eventually(s.t, patience, "events are listened to", func() (bool, string) {
+		stats := subscriber.Stats()
+		return stats[0].Consuming, fmt.Sprintf("%+v", stats)
+	})
 	l := &listener{byType: map[string]int{}, ids: map[string]bool{}}
 	go func() {
 		for msg := range incoming {

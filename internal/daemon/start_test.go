@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"go.uber.org/goleak"
 
 	"couponlease/internal/amqp"
 	"couponlease/internal/config"
+	"couponlease/internal/coupon"
 	"couponlease/internal/daemon"
 	"couponlease/internal/testkit"
 	"couponlease/messages"
@@ -165,4 +170,27 @@ func TestVerifiedTopology(t *testing.T) {
 	cfg := s.config()
 	cfg.Topology = string(amqp.ModeVerify)
 	must(t, start(t, cfg).stop(), "stop")
+}
+
+// A daemon that has stopped has let go of everything. It has the process for
+// itself, because others' goroutines look alike.
+func TestStopLeavesNothingBehind(t *testing.T) {
+	for _, transport := range []string{config.TransportWindowed, config.TransportStock} {
+		t.Run(transport, func(t *testing.T) {
+			s := openShop(t)
+			s.issue(0, 1)
+			must(t, amqp.Apply(t.Context(), s.conn, amqp.DefaultLayout(amqp.Options{})), "apply layout")
+			before := goleak.IgnoreCurrent()
+			cfg := s.config()
+			cfg.Transport, cfg.SweepInterval = transport, time.Second
+			d := start(t, cfg)
+			s.publish(placed(0, 0))
+			s.eventuallyInState(0, coupon.Locked)
+			must(t, d.stop(), "stop")
+			testkit.Eventually(t, patience, "no goroutine of the daemon is left", func() (bool, string) {
+				err := goleak.Find(before)
+				return err == nil, fmt.Sprint(err)
+			})
+		})
+	}
 }

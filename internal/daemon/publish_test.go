@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"couponlease/internal/amqp"
+	"couponlease/internal/outbox"
+	"couponlease/internal/testkit"
+)
+
+func TestOutboxMessagesBecomePublications(t *testing.T) {
+	now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	event := outbox.Message{
+		ID: "m1", Type: "coupon.locked.v1", Time: now.Add(-time.Second), Exchange: "coupon.events", Key: "coupon.locked.v1",
+		ContentType: "application/json", CorrelationID: "c1", Headers: map[string]string{"traceparent": "t"}, Body: []byte(`{}`),
+	}
+	told := amqp.Publication{
+		ID: "m1", Type: "coupon.locked.v1", Timestamp: now.Add(-time.Second), Exchange: "coupon.events", Key: "coupon.locked.v1",
+		ContentType: "application/json", CorrelationID: "c1", Headers: map[string]string{"traceparent": "t"}, Body: []byte(`{}`),
+	}
+	timer := func(in time.Duration) outbox.Message {
+		return outbox.Message{ID: "t1", DelayQueue: "coupon-lease-expired", NotBefore: now.Add(in), Mandatory: true}
+	}
+	held := func(delay time.Duration) amqp.Publication {
+		return amqp.Publication{ID: "t1", DelayQueue: "coupon-lease-expired", Delay: delay, Mandatory: true}
+	}
+	tests := []struct {
+		name string
+		in   outbox.Message
+		want amqp.Publication
+	}{
+		{"an event", event, told},
+		{"a timer", timer(15 * time.Minute), held(15 * time.Minute)},
+		{"a timer that is late", timer(-time.Minute), held(0)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, publication(&test.in, now)); diff != "" {
+				t.Errorf("publication (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What the broker will never take must not hold up its shard.
+func TestHopelessMessagesAreReturned(t *testing.T) {
+	broker := testkit.RabbitMQ(t)
+	conn, err := amqp.Connect(amqp.ConnConfig{URL: broker.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	publisher := amqp.NewPublisher(conn, amqp.PublisherConfig{})
+	t.Cleanup(func() {
+		if err := errors.Join(publisher.Close(), conn.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := amqp.Apply(t.Context(), conn, amqp.DefaultLayout(amqp.Options{})); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name     string
+		message  outbox.Message
+		returned bool
+	}{
+		{"to a queue", outbox.Message{ID: "1", Key: amqp.QueueDead, Mandatory: true}, false},
+		{"to nobody", outbox.Message{ID: "2", Key: "nobody", Mandatory: true}, true},
+		{"to nobody, who is not missed", outbox.Message{ID: "3", Exchange: amqp.ExchangeEvents, Key: "k"}, false},
+		{"to an exchange that is gone", outbox.Message{ID: "4", Exchange: "gone", Key: "k"}, true},
+		{"to a queue that cannot be delayed to", outbox.Message{ID: "5", DelayQueue: "with.dots"}, true},
+		{"too large", outbox.Message{ID: "6", Key: amqp.QueueDead, Body: make([]byte, amqp.MaxBody+1)}, true},
+	}
+	var list []outbox.Message
+	for _, test := range tests {
+		list = append(list, test.message)
+	}
+	for i, err := range (publications{publisher}).PublishBatch(t.Context(), list, time.Now()) {
+		if got := errors.Is(err, outbox.ErrReturned); got != tests[i].returned || err != nil != tests[i].returned {
+			t.Errorf("%s: error %v, want returned: %v", tests[i].name, err, tests[i].returned)
+		}
+	}
+}
