@@ -12,14 +12,15 @@ import (
 )
 
 // maxAttempts bounds how often one call of Apply starts over, because orders turned
-// out to be linked to others or because a partition was missing.
+// out to be linked to others, because somebody else created the same row first, or
+// because a partition was missing.
 const maxAttempts = 8
 
 // Apply locks and reads everything that the requests are about, calls decide with it,
 // and writes what decide left in the sealed changes of the world, all in one
 // transaction. decide has to seal the world. It may run again, on another world, when
-// the transaction has to start over before anything was written; at most one of the
-// worlds is ever committed. Classify tells what an error means.
+// the transaction has to start over with nothing written; at most one of the worlds is
+// ever committed. Classify tells what an error means.
 func (s *Store) Apply(ctx context.Context, requests []coupon.Request, decide func(*coupon.World)) error {
 	var (
 		linked, missing []string
@@ -28,7 +29,7 @@ func (s *Store) Apply(ctx context.Context, requests []coupon.Request, decide fun
 	for range maxAttempts {
 		missing, err = s.attempt(ctx, newAsked(requests, linked), decide)
 		switch {
-		case errors.Is(err, errAppeared):
+		case errors.Is(err, errAppeared), isRace(err): // the next attempt sees the new row
 		case isMissingPartition(err):
 			if err := s.EnsurePartitions(ctx); err != nil {
 				return fmt.Errorf("apply %d requests: %w", len(requests), err)

@@ -144,15 +144,16 @@ func isMissingPartition(err error) bool {
 
 // isRace says that another transaction created a row that had not been there when this
 // one looked. The next attempt finds it.
-func isRace(err *pgconn.PgError) bool {
-	if err.Code != "23505" {
+func isRace(err error) bool {
+	var server *pgconn.PgError
+	if !errors.As(err, &server) || server.Code != "23505" {
 		return false
 	}
-	switch err.ConstraintName {
+	switch server.ConstraintName {
 	case "user_coupon_pkey", "coupon_template_pkey", "return_policy_pkey":
 		return true
 	default:
-		return strings.HasPrefix(err.TableName, inboxTable+"_")
+		return strings.HasPrefix(server.TableName, inboxTable+"_")
 	}
 }
 

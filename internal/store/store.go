@@ -64,7 +64,9 @@ func (s *Store) Ping(ctx context.Context) (time.Time, error) {
 	return now.UTC(), nil
 }
 
-// MigrateUp brings the schema to the newest version. Replicas may call it at once.
+// MigrateUp brings the schema to the newest version. Replicas may call it at once: one
+// migrates while the others wait on a lock of its session, so a pooler in transaction
+// mode has to be passed by.
 func (s *Store) MigrateUp(ctx context.Context) error { return s.migrate(ctx, migrations.Up) }
 
 // MigrateDown takes the whole schema back, and with it all data.
