@@ -35,8 +35,17 @@ create table coupon_outbox (
 create index coupon_outbox_pending on coupon_outbox (shard, id) where parked_at is null;
 create index coupon_outbox_parked on coupon_outbox (shard, parked_at, id) where parked_at is not null;
 
--- Payloads live for milliseconds: compressing them costs more than it saves.
-alter table coupon_outbox alter column payload set storage external;
+-- Payloads live for milliseconds: only a compression that costs next to nothing is
+-- worth its while, and a server may be built without it.
+-- +goose StatementBegin
+do $$
+begin
+    alter table coupon_outbox alter column payload set compression lz4;
+exception when feature_not_supported then
+    alter table coupon_outbox alter column payload set storage external;
+end
+$$;
+-- +goose StatementEnd
 
 create table outbox_lease (
     shard      int primary key,
