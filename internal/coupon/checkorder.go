@@ -81,6 +81,3 @@ func (g group) unsettled(named *Named, c *Coupon) string {
 		return ""
 	}
 }
-
-// needsPerson says whether an order without its coupon is a case at all.
-func (g group) needsPerson() bool { return g.withoutLease() != (move{}) }

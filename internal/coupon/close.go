@@ -1,5 +1,7 @@
 package coupon
 
+import "slices"
+
 // orderClosed records a close and settles. A close that comes before its order
 // leaves a tombstone; a close never undoes a redemption.
 func (w *World) orderClosed(f OrderClosed, at Fields) Outcome {
@@ -33,20 +35,23 @@ func (w *World) orderClosed(f OrderClosed, at Fields) Outcome {
 }
 
 func (o *Order) hasClose(c Close) bool {
-	for _, known := range o.Closes {
-		if known.Reason == c.Reason && known.At.Equal(c.At) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Closes, func(known Close) bool {
+		return known.Reason == c.Reason && known.At.Equal(c.At)
+	})
 }
 
 // usesAny says whether a coupon is used by the group now.
 func (w *World) usesAny(g group) bool {
-	for i := range g.head.Named {
-		if c := w.coupons[g.head.Named[i].Coupon]; c != nil && c.UsedBy(g.head.ID) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.head.Named, func(named Named) bool {
+		c := w.coupons[named.Coupon]
+		return c != nil && c.UsedBy(g.head.ID)
+	})
+}
+
+// hasAny says whether a coupon is leased to the group, or has been used by it.
+func (w *World) hasAny(g group) bool {
+	return slices.ContainsFunc(g.head.Named, func(named Named) bool {
+		c := w.coupons[named.Coupon]
+		return named.RedemptionID != "" || c != nil && c.LeasedTo(g.head.ID)
+	})
 }

@@ -126,10 +126,11 @@ func (w *World) admit(o *Order, parent, currency string) *Outcome {
 }
 
 // joins says whether a fact makes the order a part of parent. An order that was
-// placed on its own, or has parts itself, stays as it is, and parts have none.
+// placed or superseded on its own, or has parts itself, stays as it is, and parts
+// have none.
 func (w *World) joins(o *Order, parent string) bool {
 	return parent != "" && parent != o.ID && o.Parent == "" &&
-		!o.Placed && len(o.Children) == 0 && w.order(parent).Parent == ""
+		!o.Placed && o.SupersededBy == "" && len(o.Children) == 0 && w.order(parent).Parent == ""
 }
 
 // settleOrder settles the group of an order, and the groups that took its

@@ -52,13 +52,15 @@ func (w *World) credit(g group, f OrderPlaced) tally {
 }
 
 // earlierHead is the order whose coupons the placement may take over: the one
-// it supersedes, as a whole, if one buyer owns both; "" for none.
+// it supersedes, as a whole, if one buyer owns both; "" for none. An order
+// supersedes one other, and is superseded by one.
 func (w *World) earlierHead(g group, f OrderPlaced) string {
 	if f.Supersedes == "" {
 		return ""
 	}
 	earlier := w.order(w.order(f.Supersedes).Head())
-	if earlier.ID == g.head.ID || earlier.Customer != "" && earlier.Customer != f.Customer ||
+	before := w.order(f.Order).Supersedes
+	if earlier.ID == g.head.ID || before != "" && before != earlier.ID || earlier.Customer != "" && earlier.Customer != f.Customer ||
 		earlier.SupersededBy != "" && earlier.SupersededBy != f.Order {
 		return ""
 	}
@@ -108,8 +110,7 @@ func (w *World) takeOne(c *Coupon, wish grant, earlier string) {
 	}
 }
 
-// noteRefusals remembers and announces why coupons were not obtained. An order
-// that had a lease before keeps that in mind: its payment is late, not unleased.
+// noteRefusals remembers and announces why coupons were not obtained.
 func (w *World) noteRefusals(g group, f OrderPlaced, refusals []Refusal) {
 	if len(refusals) == 0 {
 		return
@@ -122,7 +123,7 @@ func (w *World) noteRefusals(g group, f OrderPlaced, refusals []Refusal) {
 		named, c := g.head.named(wanted.Coupon), w.coupons[wanted.Coupon]
 		code, isRefused := refused[wanted.Coupon]
 		switch {
-		case named.LeaseID != "" || c != nil && c.LeasedTo(g.head.ID):
+		case named.RedemptionID != "" || c != nil && c.LeasedTo(g.head.ID):
 		case isRefused:
 			named.Refusal = code
 		case w.Rules.Stacking == StackAll:
@@ -137,7 +138,7 @@ func (w *World) noteRefusals(g group, f OrderPlaced, refusals []Refusal) {
 // its coupons, and lets the earlier one give up what is left.
 func (w *World) linkSuperseded(o *Order, f OrderPlaced) {
 	head := w.earlierHead(w.groupOf(o), f)
-	if o.Supersedes != "" || head == "" {
+	if head == "" || o.Supersedes == head {
 		return
 	}
 	earlier := w.order(head)

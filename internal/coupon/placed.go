@@ -20,7 +20,7 @@ func (w *World) orderPlaced(f OrderPlaced, at Fields) Outcome {
 		case age == 0 && w.groupOf(o).repeats(o, f):
 			return w.placedBefore(w.groupOf(o), f)
 		default:
-			if refused := w.refuseRevision(w.groupOf(o), f, at); refused != nil {
+			if refused := w.refuseRevision(o, f, at); refused != nil {
 				return *refused
 			}
 		}
@@ -119,22 +119,34 @@ func (w *World) placedBefore(g group, f OrderPlaced) Outcome {
 
 // refuseRevision answers a newer placement that asks for other coupons than the
 // order has: all new ones can be obtained, or nothing changes and the older
-// placement holds.
-func (w *World) refuseRevision(g group, f OrderPlaced, at Fields) *Outcome {
-	if !g.drops(f) {
+// placement holds. With stacking PARTIAL, a placement that only adds coupons gets
+// what it can.
+func (w *World) refuseRevision(o *Order, f OrderPlaced, at Fields) *Outcome {
+	g := w.groupOf(o)
+	drops := g.drops(f)
+	if g.superseded() || !drops && !w.hasAny(g) || g.endedBefore(o, at) {
 		return nil
 	}
-	after := g.head.Clone()
-	after.Placed, after.PlacedAt = true, at.At
-	if (group{head: after, parts: []*Order{after}}).closed(true) != nil {
-		return nil // it takes no lease anyway
-	}
 	refusals, _ := w.judge(g, f)
-	if len(refusals) == 0 {
+	gains := w.Rules.Stacking == StackPartial && !drops && len(refusals) < len(f.Wanted)
+	if len(refusals) == 0 || gains {
 		return nil
 	}
 	w.event(EventLockRejected, nil, f.Order).Refusals = refusals
 	return &Outcome{Status: Refused, Code: Rejected(refusals[0].Code)}
+}
+
+// endedBefore says whether the group was closed already when this part of it was
+// placed again; then it takes no lease anyway.
+func (g group) endedBefore(o *Order, at Fields) bool {
+	again := o.Clone()
+	again.PlacedAt = at.At
+	after := group{head: g.head, parts: slices.Clone(g.parts)}
+	if g.head == o {
+		after.head = again
+	}
+	after.parts[slices.Index(g.parts, o)] = again
+	return after.closed(true) != nil
 }
 
 // drops says whether the placement no longer names a coupon of the order. Split
@@ -197,11 +209,13 @@ func (w *World) obtain(o *Order, f OrderPlaced) Outcome {
 	}
 	w.take(g, f, lacking)
 	w.noteRefusals(g, f, refusals)
+	if len(refusals) > 0 && len(refusals) == len(f.Wanted) {
+		w.settleOrder(o)
+		return Outcome{Status: Refused, Code: Rejected(refusals[0].Code)}
+	}
 	w.linkSuperseded(o, f)
 	w.settleOrder(o)
 	switch {
-	case len(refusals) > 0 && len(lacking) == 0:
-		return Outcome{Status: Refused, Code: Rejected(refusals[0].Code)}
 	case len(f.Wanted) > 0 && len(lacking) == 0:
 		return Outcome{Status: Applied, Code: Duplicate}
 	default:

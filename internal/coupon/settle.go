@@ -16,6 +16,8 @@ type move struct {
 	// again says that a refund ended the use, and that the money known by now
 	// has to be held against that.
 	again bool
+	// forget says that the order gives the coupon up, as if it had never had it.
+	forget bool
 }
 
 // settled counts what a settlement did.
@@ -53,9 +55,11 @@ func (g group) next(named *Named, c *Coupon) move {
 	case paid && held:
 		return move{redeem: true, payment: payment, reason: zeroReason(payment)}
 	case paid && named.Refusal != "":
-		return g.withoutLease()
+		return g.withoutLease(named)
 	case paid && named.lost():
 		return move{} // a person has the case; nothing happens behind their back
+	case paid && payment == "" && g.closed(true) == nil:
+		return move{} // nothing to pay, and not obtained
 	case paid:
 		return move{recover: true, payment: payment}
 	case held && g.closed(true) != nil:
@@ -84,9 +88,9 @@ func (g group) leave(named *Named, c *Coupon) move {
 	case c == nil || !g.placed():
 		return move{}
 	case c.UsedBy(g.head.ID):
-		return move{reverse: true, reason: reason}
+		return move{reverse: true, reason: reason, forget: true}
 	case c.LeasedTo(g.head.ID):
-		return move{release: true, reason: reason}
+		return move{release: true, reason: reason, forget: true}
 	default:
 		return move{}
 	}
@@ -110,13 +114,38 @@ func (g group) latePayment(held bool) move {
 	return m
 }
 
-// withoutLease: refused at placement, paid all the same. An order that was
-// re-priced without the discount, or that had nothing to pay, needs no person.
-func (g group) withoutLease() move {
-	if _, _, count := g.payments(); count == 0 || g.fullPrice() {
+// withoutLease: refused at placement, paid all the same. An order that had a lease
+// before is late for its coupon, one that never had is without.
+func (g group) withoutLease(named *Named) move {
+	reason := ReviewPaidWithoutLease
+	if named.LeaseID != "" {
+		reason = named.Refusal.late()
+	}
+	if !g.needsPerson() {
 		return move{}
 	}
-	return move{review: ReviewPaidWithoutLease}
+	return move{review: reason, conflict: reason != ReviewPaidWithoutLease}
+}
+
+// needsPerson says whether an order without its coupon is a case at all. One that
+// was re-priced without the discount, or that had nothing to pay, is none.
+func (g group) needsPerson() bool {
+	_, _, count := g.payments()
+	return count > 0 && !g.fullPrice()
+}
+
+// late gives the review for a payment that finds its coupon refused so.
+func (c Code) late() ReviewReason {
+	switch c {
+	case Voided:
+		return ReviewPaidWithVoided
+	case ExpiredState:
+		return ReviewLatePaymentExpired
+	case UnknownCoupon, NotOwner, NotTaken:
+		return ReviewPaidWithoutLease
+	default:
+		return ReviewLatePaymentTaken
+	}
 }
 
 // settle carries out what follows for every coupon of the group.
@@ -145,10 +174,12 @@ func (w *World) carryOut(g group, named *Named, m move, s *settled) {
 		s.released++
 	case m.reverse:
 		w.reverse(c, m.reason)
-		named.LeaseID, named.RedemptionID = "", "" // as if this use had never been
 		w.touchOrder(g.head)
 	case m.again:
 		m = w.useAgain(g, named, c, m, s)
+	}
+	if m.forget {
+		named.LeaseID, named.RedemptionID = "", ""
 	}
 	if m.review != "" && w.openReview(g.head, named, m.review, m.conflict) {
 		s.reviews++
@@ -177,16 +208,12 @@ func (w *World) recoverFor(g group, named *Named, c *Coupon, m move, s *settled)
 		s.redeemed++
 		return move{refunds: true}
 	}
-	switch code {
-	case Voided:
-		return move{review: ReviewPaidWithVoided, conflict: true}
-	case ExpiredState:
-		return move{review: ReviewLatePaymentExpired, conflict: true}
-	case UnknownCoupon, NotOwner:
-		return g.withoutLease()
-	default:
-		return move{review: ReviewLatePaymentTaken, conflict: true}
+	if reason := code.late(); reason != ReviewPaidWithoutLease {
+		return move{review: reason, conflict: true}
 	}
+	named.Refusal = code
+	w.touchOrder(g.head)
+	return g.withoutLease(named)
 }
 
 // openReview opens a case once per order, coupon and reason.
