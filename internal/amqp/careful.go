@@ -33,9 +33,6 @@ func returns(d amqp091.Delivery) int64 {
 
 // take deals with one delivery.
 func (g *session) take(d amqp091.Delivery) error {
-	if d.Acknowledger == nil {
-		return g.lost(ErrPhantomDelivery)
-	}
 	g.window.deliver(d.DeliveryTag)
 	g.delivered.Add(1)
 	switch suspect := g.suspect(d); {

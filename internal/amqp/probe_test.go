@@ -44,6 +44,21 @@ func TestSubscriberFindsThatItWasForgotten(t *testing.T) {
 	}
 }
 
+// TestProbeWantsTwoSigns has messages wait at every other look, which happens to
+// a live consumer whenever it is a little late.
+func TestProbeWantsTwoSigns(t *testing.T) {
+	b := newStub(t, script{consumers: 1, mute: map[stubMethod]bool{methodQueueDeclare: true}})
+	s, _, _ := stubSubscriber(t, b, SubscriberConfig{ProbeInterval: time.Millisecond})
+	for look := range uint32(6) {
+		asked := b.await(methodQueueDeclare)
+		b.change(func(s *script) { s.messages = look % 2 })
+		asked.conn.answer(asked)
+	}
+	if stats := s.Stats()[0]; stats.Resubscriptions != 0 || !stats.Consuming {
+		t.Errorf("a live consumer was replaced: %+v", stats)
+	}
+}
+
 func TestProbeLeavesLiveConsumersAlone(t *testing.T) {
 	for name, says := range map[string]script{
 		"nothing waits":                        {consumers: 1},

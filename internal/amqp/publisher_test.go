@@ -71,15 +71,20 @@ func TestPublisherKeepsOrderAndWindow(t *testing.T) {
 	b := newStub(t, script{publish: func(c *stubConn, p stubPublish) {
 		pending = append(pending, p)
 		most = max(most, len(pending))
-		// Confirmed only when the window is as good as full: a publisher that held
-		// its publications back while waiting for room would wait forever.
+		// Confirmed only when the window is full: a publisher that held back what it
+		// published while waiting for room would wait forever.
 		if len(pending) >= window || p.number == count {
 			c.confirm(p.channel, p.number, true, true)
 			pending = nil
 		}
 	}})
 	p := stubPublisher(t, b, PublisherConfig{Window: window})
-	for i, err := range p.PublishBatch(testContext(t), numbered(QueueOrderPlaced, count)) {
+	all := numbered(QueueOrderPlaced, count)
+	// A first one alone, so that the others do not fill the window evenly.
+	first := make(chan []error, 1)
+	go func() { first <- p.PublishBatch(testContext(t), all[:1]) }()
+	arrived := []string{string(b.await(methodPublish).publish.properties)}
+	for i, err := range append(p.PublishBatch(testContext(t), all[1:]), <-first...) {
 		if err != nil {
 			t.Fatalf("publication %d: %v", i, err)
 		}
@@ -87,17 +92,16 @@ func TestPublisherKeepsOrderAndWindow(t *testing.T) {
 	if most > window {
 		t.Errorf("%d publications awaited confirmation, the window is %d", most, window)
 	}
-	var keys []string
 	for _, h := range b.seen() {
 		if h.method == methodPublish {
-			keys = append(keys, string(h.publish.properties))
+			arrived = append(arrived, string(h.publish.properties))
 		}
 	}
-	if len(keys) != count {
-		t.Fatalf("%d publications arrived, want %d", len(keys), count)
+	if len(arrived) != count {
+		t.Fatalf("%d publications arrived, want %d", len(arrived), count)
 	}
-	for i, key := range keys {
-		if !strings.Contains(key, fmt.Sprintf("m-%d", i)) {
+	for i, properties := range arrived {
+		if !strings.Contains(properties, fmt.Sprintf("m-%d", i)) {
 			t.Fatalf("publication %d arrived out of order", i)
 		}
 	}
@@ -195,6 +199,18 @@ func TestPublisherBlockedByTheBroker(t *testing.T) {
 	if got := len(p.slots); got != 0 {
 		t.Errorf("%d places of the window are still taken", got)
 	}
+}
+
+// TestPublisherClosesWhileBlocked has a broker that blocks and reads nothing:
+// there is no answer to wait for.
+func TestPublisherClosesWhileBlocked(t *testing.T) {
+	b := newStub(t, script{publish: func(c *stubConn, _ stubPublish) { c.block("low on memory") }})
+	p := stubPublisher(t, b, PublisherConfig{ConfirmTimeout: 50 * time.Millisecond, CloseTimeout: 20 * time.Second})
+	expect(t, p.PublishBatch(testContext(t), numbered(QueueOrderPlaced, 1)), ErrUnconfirmed)
+	deaf := b.connections()[0]
+	deaf.hold.Lock()
+	defer deaf.hold.Unlock()
+	closeNow(t, "publisher", p.Close)
 }
 
 // TestPublisherWriteHangs has a broker that stops reading without a word, until

@@ -44,6 +44,7 @@ type StockSubscriber struct {
 	inner *wamqp.Subscriber
 	cfg   StockConfig
 
+	letGo   time.Duration // bounds how long inner may take to end
 	closing chan struct{}
 	once    sync.Once
 	closed  error
@@ -54,8 +55,8 @@ type StockSubscriber struct {
 
 var _ message.Subscriber = (*StockSubscriber)(nil)
 
-// stockClosing bounds how long the stock subscriber may take to let go.
-const stockClosing = 3 * time.Second
+// stockLetGo is what the stock subscriber usually takes to end, and much more.
+const stockLetGo = 3 * time.Second
 
 // NewStockSubscriber connects to the broker, which must be there.
 func NewStockSubscriber(cfg StockConfig) (*StockSubscriber, error) {
@@ -72,7 +73,7 @@ func NewStockSubscriber(cfg StockConfig) (*StockSubscriber, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start stock subscriber: %w", err)
 	}
-	return &StockSubscriber{inner: inner, cfg: cfg, closing: make(chan struct{})}, nil
+	return &StockSubscriber{inner: inner, cfg: cfg, letGo: stockLetGo, closing: make(chan struct{})}, nil
 }
 
 // stockConfig avoids what is unsafe in watermill-amqp: an unlimited prefetch, a
@@ -121,12 +122,12 @@ func (s *StockSubscriber) Subscribe(ctx context.Context, queue string) (<-chan *
 	s.mu.Lock()
 	s.relays = append(s.relays, relay)
 	s.mu.Unlock()
-	go relay.run(s.closing, s.cfg.DrainTimeout)
+	go relay.run(s.closing, s.cfg.DrainTimeout, s.letGo)
 	return relay.out, nil
 }
 
 // run passes messages on, one at a time, until asked to stop.
-func (r *stockRelay) run(closing <-chan struct{}, drain time.Duration) {
+func (r *stockRelay) run(closing <-chan struct{}, drain, letGo time.Duration) {
 	defer close(r.done)
 	defer close(r.out)
 	for r.pass(closing, drain) {
@@ -134,7 +135,7 @@ func (r *stockRelay) run(closing <-chan struct{}, drain time.Duration) {
 	// With its context ended the stock subscriber acknowledges what was settled
 	// and leaves. What it still offers was not handed out: it goes back.
 	r.release()
-	limit := time.NewTimer(stockClosing)
+	limit := time.NewTimer(letGo)
 	defer limit.Stop()
 	for {
 		select {
@@ -209,7 +210,7 @@ func (s *StockSubscriber) shut() error {
 	for _, relay := range relays {
 		<-relay.done
 	}
-	ctx, stop := context.WithTimeout(context.Background(), stockClosing)
+	ctx, stop := context.WithTimeout(context.Background(), s.letGo)
 	defer stop()
 	err := within(ctx, s.inner.Close)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -3,8 +3,7 @@ package amqp
 import (
 	"context"
 	"testing"
-
-	"couponlease/internal/testkit"
+	"time"
 )
 
 func stockSubscriber(t *testing.T, url string) *StockSubscriber {
@@ -18,8 +17,9 @@ func stockSubscriber(t *testing.T, url string) *StockSubscriber {
 }
 
 func TestStockSubscriberReadsEveryDelivery(t *testing.T) {
-	b := broker{Broker: testkit.RabbitMQ(t)}
+	b := newBroker(t)
 	// It brings its own queue into being.
+	b.DeleteQueue(t, QueueOrderPlaced)
 	messages := subscribe(t, stockSubscriber(t, b.URL), QueueOrderPlaced)
 	publishAll(t, b.publisher(t), numbered(QueueOrderPlaced, 1))
 	for _, count := range []string{"0", "1", "2"} {
@@ -61,6 +61,29 @@ func TestStockSubscriberCloseUnderLoad(t *testing.T) {
 		t.Errorf("%d messages came again after a close, among them %s", len(repeats), repeats[0])
 	}
 	b.awaitDepth(t, QueueOrderPlaced, 0)
+}
+
+func TestStockSubscriberCloseWaitsForWorkInFlight(t *testing.T) {
+	b := newBroker(t)
+	s, err := NewStockSubscriber(StockConfig{URL: b.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.letGo = 10 * time.Millisecond
+	messages := subscribe(t, s, QueueOrderPlaced)
+	publishAll(t, b.publisher(t), numbered(QueueOrderPlaced, 1))
+	msg := receive(t, messages)
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	<-s.closing
+	select {
+	case <-closed:
+		t.Error("Close returned with a message in flight")
+	case <-time.After(100 * time.Millisecond):
+	}
+	msg.Ack()
+	// Ten milliseconds may be too short to end in order, and the error says so.
+	<-closed
 }
 
 func TestStockSubscriptionEndsWithItsContext(t *testing.T) {

@@ -167,7 +167,7 @@ func isCode(err error, code int) bool {
 
 // TopologyBuilder lets watermill-amqp's own subscriber and publisher use this
 // layout. It brings only the part of the layout into shape that the subscribed
-// queue needs.
+// queue needs; exchanges that belong to somebody else must be there.
 type TopologyBuilder struct {
 	Layout Layout
 	Mode   Mode
@@ -190,6 +190,9 @@ func (t TopologyBuilder) BuildTopology(
 		return part.Queues[0].passive(ch)
 	}
 	for _, ex := range part.Exchanges {
+		if ex.Foreign {
+			continue
+		}
 		if err := ex.declare(ch); err != nil {
 			return fmt.Errorf("declare exchange %s: %w", ex.Name, err)
 		}
