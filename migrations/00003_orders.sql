@@ -38,7 +38,9 @@ create table order_coupon (
 
 create index order_coupon_coupon on order_coupon (coupon_id);
 
+-- position keeps the order in which the refunds of an order came.
 create table refund_fact (
+    position    bigint generated always as identity,
     order_id    text collate "C" not null,
     refund_id   text collate "C" not null,
     amount      bigint not null,
@@ -48,8 +50,10 @@ create table refund_fact (
     primary key (order_id, refund_id)
 );
 
--- What a refund did to one coupon, and on which figures that was decided.
+-- What a refund did to one coupon, and on which figures that was decided. position keeps
+-- the order of the decisions.
 create table refund_coupon (
+    position       bigint generated always as identity,
     order_id       text collate "C" not null,
     refund_id      text collate "C" not null,
     coupon_id      text collate "C" not null,

@@ -42,10 +42,6 @@ func namedColumns(rows []namedRow) []any {
 	}
 }
 
-func compareRefunds(a, b coupon.RefundRow) int {
-	return cmp.Or(strings.Compare(a.Order, b.Order), strings.Compare(a.ID, b.ID))
-}
-
 func refundColumns(rows []coupon.RefundRow) []any {
 	type row = coupon.RefundRow
 	return []any{
@@ -56,11 +52,6 @@ func refundColumns(rows []coupon.RefundRow) []any {
 		collect[texts](rows, func(r row) string { return r.Reason }),
 		collect[texts](rows, func(r row) string { return r.Cause }),
 	}
-}
-
-func compareDecisions(a, b *coupon.RefundDecision) int {
-	return cmp.Or(strings.Compare(a.Order, b.Order), strings.Compare(a.Refund, b.Refund),
-		strings.Compare(a.Coupon, b.Coupon))
 }
 
 func decisionColumns(rows []*coupon.RefundDecision) []any {

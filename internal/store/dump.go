@@ -13,7 +13,8 @@ import (
 // two stores can be compared. It is for tests and small databases: all of it is in
 // memory.
 type Dump struct {
-	// Histories are by coupon, Orders by id; the refunds of an order are by id too.
+	// Histories are by coupon, Orders by id; refunds and decisions within are in the order
+	// in which they came.
 	Histories []coupon.History
 	Orders    []*coupon.Order
 	Templates []*coupon.Template

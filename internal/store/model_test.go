@@ -94,8 +94,10 @@ func (m *model) history(id string) *coupon.History {
 // dump gives everything in the order in which the store gives it.
 func (m *model) dump() *Dump {
 	d := &Dump{
-		Timers:  sorted(m.timers, compareTimers),
-		Refunds: sorted(m.refunds, compareRefunds),
+		Timers: sorted(m.timers, compareTimers),
+		Refunds: sorted(m.refunds, func(a, b coupon.RefundRow) int {
+			return cmp.Or(strings.Compare(a.Order, b.Order), strings.Compare(a.ID, b.ID))
+		}),
 		Reviews: sorted(m.reviews, func(a, b Review) int { return strings.Compare(a.ID, b.ID) }),
 		Outbox:  m.outbox,
 		Policies: sorted(m.policies, func(a, b policy.Policy) int {
@@ -109,19 +111,10 @@ func (m *model) dump() *Dump {
 		d.Refunds[i].Decided = nil // known from the decisions
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.histories)) {
-		h := *m.histories[id]
-		h.Decisions = sorted(h.Decisions, func(a, b coupon.RefundDecision) int {
-			return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Order, b.Order), strings.Compare(a.Refund, b.Refund))
-		})
-		d.Histories = append(d.Histories, h)
+		d.Histories = append(d.Histories, *m.histories[id])
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.orders)) {
-		o := m.orders[id].Clone()
-		slices.SortFunc(o.Refunds, func(a, b coupon.Refund) int { return strings.Compare(a.ID, b.ID) })
-		for i := range o.Refunds {
-			slices.Sort(o.Refunds[i].Decided)
-		}
-		d.Orders = append(d.Orders, o)
+		d.Orders = append(d.Orders, m.orders[id])
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.templates)) {
 		d.Templates = append(d.Templates, m.templates[id])

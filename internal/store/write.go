@@ -54,7 +54,8 @@ func (tx *transaction) locksHold(changes *coupon.Changes) error {
 }
 
 // queueWrites adds the statements in the order that all writers share; those that have
-// nothing to write are left out. Rows are sorted by key.
+// nothing to write are left out. Rows are sorted by key, except refunds and decisions,
+// which keep the order in which they came.
 func (tx *transaction) queueWrites(t *trip, changes *coupon.Changes) error {
 	created, changed := splitCoupons(changes.Coupons)
 	write(t, "compare-and-set coupons", updateCouponsSQL, changed, couponUpdate)
@@ -73,8 +74,8 @@ func (tx *transaction) queueWrites(t *trip, changes *coupon.Changes) error {
 	newNamed, changedNamed := tx.changedNamed(changes.Orders)
 	write(t, "name coupons", insertNamedSQL, newNamed, namedColumns)
 	write(t, "change named coupons", updateNamedSQL, changedNamed, namedColumns)
-	write(t, "write refunds", insertRefundsSQL, sorted(changes.Refunds, compareRefunds), refundColumns)
-	write(t, "write refund decisions", insertDecisionsSQL, sorted(changes.Decisions, compareDecisions), decisionColumns)
+	write(t, "write refunds", insertRefundsSQL, changes.Refunds, refundColumns)
+	write(t, "write refund decisions", insertDecisionsSQL, changes.Decisions, decisionColumns)
 	write(t, "open reviews", insertReviewsSQL, sorted(changes.Reviews, compareReviews), reviewColumns)
 	newTemplates, changedTemplates := tx.splitTemplates(changes.Templates)
 	write(t, "create templates", insertTemplatesSQL, newTemplates, templateColumns)

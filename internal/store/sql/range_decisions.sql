@@ -2,4 +2,4 @@ select order_id, refund_id, coupon_id, decision, policy_version, redemption_id, 
        decided_at
 from refund_coupon
 where coupon_id >= $1 and coupon_id <= $2
-order by coupon_id, decided_at, order_id, refund_id
+order by coupon_id, position

@@ -1,4 +1,4 @@
 select order_id, refund_id, coupon_id
 from refund_coupon
 where order_id = any ($1::text[])
-order by order_id, refund_id, coupon_id
+order by order_id, position
