@@ -72,6 +72,13 @@ func (b broker) awaitDepth(t testing.TB, queue string, want int) {
 	})
 }
 
+// exactCounts makes a subscriber that never changes its window. Each change
+// cancels the consumer, and the broker takes back, and counts, what is on its way.
+func exactCounts(t testing.TB, b broker) *Subscriber {
+	t.Helper()
+	return b.subscriber(t, SubscriberConfig{CarefulAfter: -1})
+}
+
 func TestEveryHeaderTypeIsReadableOnEveryDelivery(t *testing.T) {
 	b := newBroker(t)
 	ch, err := b.conn.Channel(testContext(t))
@@ -84,7 +91,7 @@ func TestEveryHeaderTypeIsReadableOnEveryDelivery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages := subscribe(t, b.subscriber(t, SubscriberConfig{}), QueueOrderPlaced)
+	messages := subscribe(t, exactCounts(t, b), QueueOrderPlaced)
 	for _, want := range []struct{ redelivered, count string }{{"false", "0"}, {"true", "1"}, {"true", "2"}} {
 		msg := receive(t, messages)
 		got := map[string]string{}
@@ -113,7 +120,7 @@ func TestDeliveryLimitLeadsToTheDeadLetters(t *testing.T) {
 	if err := Apply(testContext(t), b.conn, DefaultLayout(Options{DeliveryLimit: limit})); err != nil {
 		t.Fatal(err)
 	}
-	s := b.subscriber(t, SubscriberConfig{})
+	s := exactCounts(t, b)
 	poisoned, dead := subscribe(t, s, QueueOrderPlaced), subscribe(t, s, QueueDead)
 	publishAll(t, b.publisher(t), numbered(QueueOrderPlaced, 1))
 	for range limit + 1 {

@@ -80,18 +80,16 @@ func (b *batch) wait(ctx context.Context) []error {
 func (p *Publisher) settle(s *pubSession, b *batch, sent []unconfirmed) {
 	timer := time.NewTimer(p.cfg.ConfirmTimeout)
 	defer timer.Stop()
-	answered := 0
-	for ; answered < len(sent); answered++ {
-		select {
-		case <-sent[answered].confirm.Done():
-			continue
-		case <-timer.C:
-		}
-		break
-	}
-	s.collectReturns()
+	timeUp := false
 	var late []unconfirmed
 	for _, u := range sent {
+		if !timeUp {
+			select {
+			case <-u.confirm.Done():
+			case <-timer.C:
+				timeUp = true
+			}
+		}
 		select {
 		case <-u.confirm.Done():
 			b.set(u.index, s.outcome(u))
@@ -131,10 +129,8 @@ func (p *Publisher) reap(s *pubSession, late []unconfirmed) {
 
 // collectReturns files the returned messages that have arrived. The broker sends
 // a return before the confirmation of the same publication, so after the
-// confirmation it is here.
+// confirmation it is here. The caller holds the lock.
 func (s *pubSession) collectReturns() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for {
 		select {
 		case r, ok := <-s.returns:
@@ -153,6 +149,7 @@ func (s *pubSession) collectReturns() {
 // outcome is what the broker said about a publication that it answered.
 func (s *pubSession) outcome(u unconfirmed) error {
 	s.mu.Lock()
+	s.collectReturns()
 	returned := s.returned[u.number]
 	delete(s.returned, u.number)
 	s.mu.Unlock()

@@ -114,7 +114,8 @@ func (s *Subscriber) Subscribe(ctx context.Context, queue string) (<-chan *messa
 }
 
 // Pause stops taking messages, for the reason given, until Resume. Messages
-// already delivered are handed out and settled as usual; nothing is given back.
+// already delivered are handed out and settled as usual; nothing is given back,
+// except what is still on its way, which the broker takes back by itself.
 func (s *Subscriber) Pause(reason string) {
 	if reason == "" {
 		reason = "paused"

@@ -79,9 +79,12 @@ func newWindow(limits windowLimits) *window {
 func (w *window) deliver(tag uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// A gap would be a delivery we never saw; nothing is owed for it.
+	// A gap is a delivery that the client library dropped, as it does with those of
+	// a consumer just cancelled. Nobody handled it, so it goes back.
 	for w.base+uint64(len(w.entries)-w.head) < tag {
-		w.entries = append(w.entries, entry{state: concluded})
+		w.entries = append(w.entries, entry{state: unwanted})
+		w.refused++
+		signal(w.due)
 	}
 	w.entries = append(w.entries, entry{})
 	w.pending++

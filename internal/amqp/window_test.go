@@ -198,6 +198,20 @@ func TestWindowAbandonGivesBackWhatIsWithHandlers(t *testing.T) {
 	}
 }
 
+func TestWindowGivesBackWhatItNeverSaw(t *testing.T) {
+	w := newWindow(windowLimits{batch: 10, delay: time.Second, stuck: time.Second})
+	w.deliver(1)
+	w.deliver(4)
+	now := time.Unix(0, 0)
+	w.settle(1, acked, now)
+	w.settle(4, acked, now)
+	got, _ := w.plan(now, true)
+	want := []order{{verb: verbRequeue, tag: 2}, {verb: verbRequeue, tag: 3}, {tag: 4, multiple: true}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(order{})); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
+	}
+}
+
 func TestWindowOfADeadChannelIsSilent(t *testing.T) {
 	w := newWindow(windowLimits{batch: 1, delay: time.Second, stuck: time.Second})
 	w.deliver(1)
