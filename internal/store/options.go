@@ -94,6 +94,7 @@ func newPool(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) 
 	config.MaxConns = int32(o.MaxConns)
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		registerColumns(conn)
+		keepPlanning(conn, time.Now())
 		return nil
 	}
 	settings := config.ConnConfig.RuntimeParams

@@ -18,6 +18,7 @@ func (tx *transaction) readOrders(ctx context.Context) error {
 	var now time.Time
 	t := &trip{}
 	t.exec("begin", beginSQL)
+	tx.replan(t)
 	t.query("read the clock", settingsSQL, func(rows pgx.Rows) error {
 		return rows.Scan(&now, nil, nil, nil, nil)
 	})

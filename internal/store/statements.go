@@ -28,6 +28,8 @@ var (
 	createPartitionSQL string
 	//go:embed sql/delete_timers.sql
 	deleteTimersSQL string
+	//go:embed sql/discard_plans.sql
+	discardPlansSQL string
 	//go:embed sql/drop_partition.sql
 	dropPartitionSQL string
 	//go:embed sql/due_timers.sql
