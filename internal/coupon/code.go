@@ -67,6 +67,8 @@ const (
 	TimeOutOfRange Code = "TIME_OUT_OF_RANGE"
 	// UnknownTemplate: an issue names a template nobody defined.
 	UnknownTemplate Code = "UNKNOWN_TEMPLATE"
+	// UnknownPolicy: a template names a return policy nobody defined.
+	UnknownPolicy Code = "UNKNOWN_POLICY"
 	// TooManyFacts: an order has more facts than any order may have.
 	TooManyFacts Code = "TOO_MANY_FACTS"
 	// BuyerMismatch: an order supersedes, or joins, an order of another buyer.

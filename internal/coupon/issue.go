@@ -57,6 +57,10 @@ func (w *World) defineTemplate(f DefineTemplate) Outcome {
 	t.Version = cmp.Or(t.Version, 1)
 	t.Status = cmp.Or(t.Status, TemplateActive)
 	t.PolicyVersion = cmp.Or(t.PolicyVersion, policy.DefaultVersion)
+	if _, known := w.policies[t.PolicyVersion]; !known {
+		return Outcome{Status: Dead, Code: UnknownPolicy,
+			Detail: fmt.Sprintf("return policy %d is not defined", t.PolicyVersion)}
+	}
 	t.Held, t.Issued = 0, 0
 	w.templates[t.ID] = &t
 	w.dirtyTemplates[t.ID] = true

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"couponlease/internal/coupon"
+	"couponlease/internal/policy"
 )
 
 // asked lists, sorted, which rows a batch of requests needs.
@@ -47,6 +49,7 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 			}
 		case coupon.DefineTemplate:
 			a.templates = append(a.templates, f.Template.ID)
+			a.policies = append(a.policies, cmp.Or(f.Template.PolicyVersion, policy.DefaultVersion))
 		case coupon.DefinePolicy:
 			a.policies = append(a.policies, f.Policy.Version)
 		default:
