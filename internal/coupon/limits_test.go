@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"couponlease/internal/coupon"
+	"couponlease/internal/policy"
 	"couponlease/internal/simulate"
 )
 
@@ -138,6 +139,7 @@ func TestEndOfValidity(t *testing.T) {
 // TestDefinitionsAreMadeOnce: what is defined stays as it is.
 func TestDefinitionsAreMadeOnce(t *testing.T) {
 	w := coupon.NewWorld(noon, coupon.DefaultRules(), simulate.NewSource("limits"))
+	w.AddPolicy(policy.Default())
 	for _, want := range []coupon.Code{coupon.Created, coupon.Skipped} {
 		for _, fact := range []coupon.Fact{
 			coupon.DefineTemplate{Template: coupon.Template{ID: "T1", Held: 5, Issued: 7}},
