@@ -20,7 +20,8 @@ create table coupon_template (
 ) with (fillfactor = 50);
 
 -- The current lease and the active redemption live on the coupon, so that ownership
--- is one row. Every index is on columns that never change: an update stays HOT.
+-- is one row. Every index is on columns that never change, and a row may grow to twice
+-- its first size within its page: an update stays HOT.
 create table user_coupon (
     coupon_id                 text collate "C" primary key,
     code                      text collate "C" not null,
@@ -56,7 +57,7 @@ create table user_coupon (
     voided_from               text   not null,
     constraint locked_means_leased check ((state = 'LOCKED') = (lease_id is not null)),
     constraint used_means_redeemed check ((state = 'USED') = (redemption_id is not null))
-) with (fillfactor = 75);
+) with (fillfactor = 50);
 
 create index user_coupon_owner on user_coupon (owner_id) where owner_id <> '';
 create index user_coupon_issued_until on user_coupon (issued_until, coupon_id) where issued_until is not null;

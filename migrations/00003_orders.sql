@@ -19,7 +19,7 @@ create table order_fact (
     reviews          text[],
     payments         jsonb,
     closes           jsonb
-) with (fillfactor = 20);
+) with (fillfactor = 10);
 
 -- Which coupons an order named, and how far it got with each.
 create table order_coupon (
@@ -34,7 +34,7 @@ create table order_coupon (
     quote_id       text collate "C" not null,
     reviews        text[] not null,
     primary key (order_id, coupon_id)
-) with (fillfactor = 60);
+) with (fillfactor = 45);
 
 create index order_coupon_coupon on order_coupon (coupon_id);
 
