@@ -30,7 +30,7 @@ const (
 
 func newEngine(s *store.Store, encode engine.Encode) *engine.Engine {
 	return engine.New(s, encode, engine.Options{
-		Limits: batcher.Limits{Batch: batchSize, Workers: writers}, Classify: classify,
+		Limits: batcher.Limits{Batch: batchSize, Workers: writers}, Classify: store.Classify,
 	})
 }
 

@@ -125,7 +125,7 @@ const closeTimeout = 30 * time.Second
 // withEngine runs do with the one writer of coupons on this database.
 func (d *Database) withEngine(encode engine.Encode, do func(*engine.Engine) error) (err error) {
 	e := engine.New(d.store, encode, engine.Options{
-		Limits: batcher.Limits{Batch: engineBatch}, Classify: classify,
+		Limits: batcher.Limits{Batch: engineBatch}, Classify: store.Classify,
 		OnPause: func(paused bool) {
 			if paused {
 				d.logger.Error("the database does not answer, waiting for it")
@@ -142,20 +142,6 @@ func (d *Database) withEngine(encode engine.Encode, do func(*engine.Engine) erro
 
 // engineBatch is how many requests share one transaction.
 const engineBatch = 512
-
-// classify says in the engine's words what an error of the store means.
-func classify(err error) batcher.Class {
-	switch store.Classify(err) {
-	case store.Transient:
-		return batcher.Transient
-	case store.Ambiguous:
-		return batcher.Ambiguous
-	case store.Poison:
-		return batcher.Poison
-	default:
-		return batcher.Fatal
-	}
-}
 
 // EachHistory visits every coupon with its evidence, in the order of ids, as of
 // one moment. An error of visit ends it and is returned.

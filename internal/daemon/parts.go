@@ -135,7 +135,7 @@ func (p *parts) newEngine() *engine.Engine {
 	}
 	return engine.New(p.writers, encode, engine.Options{
 		Limits:   batcher.Limits{Batch: p.cfg.Batch, Workers: p.cfg.Writers, Queue: p.cfg.Queue},
-		Classify: classify,
+		Classify: store.Classify,
 		OnPause:  p.onPause,
 		OnCommit: func(rows []coupon.OutboxRow) {
 			if p.relay == nil {
@@ -147,20 +147,6 @@ func (p *parts) newEngine() *engine.Engine {
 		},
 		OnBatch: func(requests int) { p.metrics.Observe(telemetry.BatchRequests, float64(requests)) },
 	})
-}
-
-// classify says in the engine's words what an error of the store means.
-func classify(err error) batcher.Class {
-	switch store.Classify(err) {
-	case store.Transient:
-		return batcher.Transient
-	case store.Ambiguous:
-		return batcher.Ambiguous
-	case store.Poison:
-		return batcher.Poison
-	default:
-		return batcher.Fatal
-	}
 }
 
 // onPause stops taking messages while they could not be applied. The stock

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"couponlease/internal/batcher"
 	"couponlease/internal/coupon"
 	"couponlease/internal/testkit"
 )
@@ -82,8 +83,8 @@ func TestAnswerToTheCommitLost(t *testing.T) {
 	way.armed.Store(true)
 	var outcomes []coupon.Outcome
 	err := s.Apply(t.Context(), []coupon.Request{r}, decideAll([]coupon.Request{r}, &outcomes))
-	if got := Classify(err); got != Ambiguous {
-		t.Fatalf("got %s, want %s: %v", got, Ambiguous, err)
+	if got := Classify(err); got != batcher.Ambiguous {
+		t.Fatalf("got %s, want %s: %v", got, batcher.Ambiguous, err)
 	}
 	way.armed.Store(false)
 	// It had been committed, and the inbox knows.

@@ -9,41 +9,9 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"couponlease/internal/batcher"
 )
-
-// Class says what the caller of Apply does about an error.
-type Class int
-
-const (
-	// Transient: nothing was written and the same requests may be tried again later.
-	// Nothing is wrong with them.
-	Transient Class = iota + 1
-	// Ambiguous: the connection was lost while the commit was under way. The same
-	// requests have to be tried again; the inbox tells what had been done.
-	Ambiguous
-	// Poison: nothing was written, and one of the requests can never be.
-	Poison
-	// Fatal: something is wrong with the installation or with the program, such as
-	// rows that were changed around the engine. Trying again is pointless and no
-	// request is to blame.
-	Fatal
-)
-
-// String gives the name for logs and metrics.
-func (c Class) String() string {
-	switch c {
-	case Transient:
-		return "transient"
-	case Ambiguous:
-		return "ambiguous"
-	case Poison:
-		return "poison"
-	case Fatal:
-		return "fatal"
-	default:
-		return "none"
-	}
-}
 
 // ErrTooManyOrders says that more orders are linked to each other than one
 // transaction may lock. It is Poison.
@@ -79,45 +47,49 @@ func (e *commitUnknownError) Error() string {
 
 func (e *commitUnknownError) Unwrap() error { return e.err }
 
-// Classify sorts an error of Apply. It returns 0 for nil.
-func Classify(err error) Class {
+// Classify says what an error of Apply, which is not nil, means for its batch.
+//
+// Transient: nothing was written and nothing is wrong with the requests. Ambiguous: the
+// connection was lost while the commit was under way; the inbox tells what had been
+// done. Poison: nothing was written, and one of the requests can never be. Fatal:
+// something is wrong with the installation or with the program, such as rows that were
+// changed around the engine; no request is to blame.
+func Classify(err error) batcher.Class {
 	var (
 		unknown *commitUnknownError
 		server  *pgconn.PgError
 	)
 	switch {
-	case err == nil:
-		return 0
 	case errors.As(err, &unknown):
-		return Ambiguous
+		return batcher.Ambiguous
 	case errors.As(err, &server):
 		return classifyState(server)
 	case errors.Is(err, ErrTooManyOrders):
-		return Poison
+		return batcher.Poison
 	case errors.Is(err, ErrUnlocked):
-		return Fatal
+		return batcher.Fatal
 	case isConnectionError(err), errors.Is(err, errAppeared), errors.Is(err, errLinksGrow),
 		errors.Is(err, errRolledBack):
-		return Transient
+		return batcher.Transient
 	default:
-		return Fatal
+		return batcher.Fatal
 	}
 }
 
 // classifyState judges an error that the server reported.
-func classifyState(err *pgconn.PgError) Class {
+func classifyState(err *pgconn.PgError) batcher.Class {
 	if isMissingPartition(err) || isRace(err) {
-		return Transient
+		return batcher.Transient
 	}
 	switch err.Code {
 	case stateBypassed, stateAppendOnly:
-		return Fatal
+		return batcher.Fatal
 	case "25006", // read-only: a standby, before or after a failover
 		"25P03", // idle in transaction for too long
 		"26000", // a pooler has no such prepared statement on this connection
 		"42P05", // a pooler has it already
 		"0A000": // the result type of a cached plan changed: a migration ran
-		return Transient
+		return batcher.Transient
 	}
 	switch err.Code[:min(2, len(err.Code))] {
 	case "08", // connection
@@ -127,11 +99,11 @@ func classifyState(err *pgconn.PgError) Class {
 		"55", // lock not available
 		"57", // cancelled, shut down, starting up
 		"58": // input or output error of the server
-		return Transient
+		return batcher.Transient
 	case "22", "23", "54": // bad data, constraint, too large
-		return Poison
+		return batcher.Poison
 	default:
-		return Fatal
+		return batcher.Fatal
 	}
 }
 

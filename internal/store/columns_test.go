@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+
+	"couponlease/internal/batcher"
 )
 
 // TestColumnsArriveAsSent sends each type of column and reads it back as text.
@@ -55,7 +57,7 @@ func TestWhatIsNoUUIDIsRefused(t *testing.T) {
 	for _, id := range []string{"x", "00000000-0000-0000-0000-00000000000g", "0000000000000-0000-0000-0000-0000000000"} {
 		err := s.each(t.Context(), "select unnest($1::uuid[])", func(pgx.Rows) error { return errors.New("arrived") },
 			uuids{id})
-		if Classify(err) != Poison {
+		if Classify(err) != batcher.Poison {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

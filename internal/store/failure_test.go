@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"couponlease/internal/batcher"
 	"couponlease/internal/coupon"
 )
 
 // refused applies one request that must not be written, and checks how its error is
 // classified and that nothing is left of it.
-func refused(t *testing.T, s *Store, want Class, r coupon.Request) error {
+func refused(t *testing.T, s *Store, want batcher.Class, r coupon.Request) error {
 	t.Helper()
 	before, err := s.Dump(t.Context())
 	if err != nil {
@@ -44,7 +45,7 @@ func TestWritingAroundTheEngineIsFatal(t *testing.T) {
 	} {
 		t.Run(table, func(t *testing.T) {
 			execute(t, s, "create trigger interfere before update on "+table+" for each row execute function interfere()")
-			err := refused(t, s, Fatal, r)
+			err := refused(t, s, batcher.Fatal, r)
 			if !strings.Contains(err.Error(), table) {
 				t.Errorf("the error does not name the table: %v", err)
 			}
@@ -66,8 +67,8 @@ func TestCompareAndSet(t *testing.T) {
 		var outcomes []coupon.Outcome
 		decideAll([]coupon.Request{r}, &outcomes)(w)
 	})
-	if got := Classify(err); got != Fatal {
-		t.Errorf("got %s, want %s: %v", got, Fatal, err)
+	if got := Classify(err); got != batcher.Fatal {
+		t.Errorf("got %s, want %s: %v", got, batcher.Fatal, err)
 	}
 	if versions := scalar[int64](t, s, `select sum(version)::bigint from user_coupon`); versions != 2 {
 		t.Error("something was written all the same")
@@ -84,7 +85,7 @@ func TestDecidingOnRowsThatWereNotLockedIsFatal(t *testing.T) {
 		coupon.Decide(w, &answered)
 		w.Seal()
 	})
-	if !errors.Is(err, ErrUnlocked) || Classify(err) != Fatal {
+	if !errors.Is(err, ErrUnlocked) || Classify(err) != batcher.Fatal {
 		t.Errorf("got %v", err)
 	}
 }
@@ -96,7 +97,7 @@ func TestTheLedgerIsAppendOnly(t *testing.T) {
 		`update coupon_operation set reason = 'nicer'`, `delete from coupon_operation`, `truncate coupon_operation`,
 		`update return_policy set document = '{}'`, `delete from audit_log`,
 	} {
-		if _, err := s.pool.Exec(t.Context(), statement); Classify(err) != Fatal {
+		if _, err := s.pool.Exec(t.Context(), statement); Classify(err) != batcher.Fatal {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
@@ -115,7 +116,7 @@ func TestBadDataIsPoison(t *testing.T) {
 		"an endless id":     request("m3", at, paid(string(random))),
 		"a zero byte below": request("m4", at, coupon.PaymentSucceeded{Order: "o4", Payment: "p\x00", Amount: 1}),
 	} {
-		t.Run(name, func(t *testing.T) { refused(t, s, Poison, r) })
+		t.Run(name, func(t *testing.T) { refused(t, s, batcher.Poison, r) })
 	}
 	apply(t, s, request("m5", at, paid("o5")))
 }
@@ -136,7 +137,7 @@ func TestWaitsEnd(t *testing.T) {
 			}
 			hasty := openAt(t, s.pool.Config().ConnString(), change)
 			r := request("m1", now(t, s), placed("o1", "c1"))
-			refused(t, hasty, Transient, r)
+			refused(t, hasty, batcher.Transient, r)
 			if _, err := conn.Exec(t.Context(), "rollback"); err != nil {
 				t.Fatal(err)
 			}
@@ -183,8 +184,8 @@ func TestServerGoneBeforeTheCommit(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if got := Classify(err); got != Ambiguous {
-		t.Fatalf("got %s, want %s: %v", got, Ambiguous, err)
+	if got := Classify(err); got != batcher.Ambiguous {
+		t.Fatalf("got %s, want %s: %v", got, batcher.Ambiguous, err)
 	}
 	one(t, s, coupon.Parked, r)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"couponlease/internal/batcher"
 	"couponlease/internal/coupon"
 	"couponlease/internal/policy"
 	"couponlease/internal/testkit"
@@ -275,7 +276,7 @@ func TestLinkedOrdersAreLockedTogether(t *testing.T) {
 	}
 
 	strict := openAt(t, s.pool.Config().ConnString(), func(o *Options) { o.MaxLinkedOrders = 10 })
-	if err := strict.Apply(t.Context(), []coupon.Request{r}, func(*coupon.World) {}); Classify(err) != Poison {
+	if err := strict.Apply(t.Context(), []coupon.Request{r}, func(*coupon.World) {}); Classify(err) != batcher.Poison {
 		t.Errorf("got %s: %v", Classify(err), err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"couponlease/internal/testkit"
+
+	"couponlease/internal/batcher"
 )
 
 func TestConnectionsAreLimited(t *testing.T) {
@@ -60,12 +62,12 @@ func TestPing(t *testing.T) {
 		t.Error("a database that cannot be written to is ready")
 	}
 	down := openAt(t, "postgres://u@127.0.0.1:1/d")
-	if _, err := down.Ping(t.Context()); Classify(err) != Transient {
+	if _, err := down.Ping(t.Context()); Classify(err) != batcher.Transient {
 		t.Errorf("got %s: %v", Classify(err), err)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := openAt(t, url).Ping(over); Classify(err) != Transient {
+	if _, err := openAt(t, url).Ping(over); Classify(err) != batcher.Transient {
 		t.Errorf("got %s: %v", Classify(err), err)
 	}
 }
@@ -73,7 +75,7 @@ func TestPing(t *testing.T) {
 func TestClosedStoreIsTransient(t *testing.T) {
 	s := openAt(t, testkit.Postgres(t))
 	s.Close()
-	if _, err := s.Ping(t.Context()); Classify(err) != Transient {
+	if _, err := s.Ping(t.Context()); Classify(err) != batcher.Transient {
 		t.Errorf("got %s: %v", Classify(err), err)
 	}
 }

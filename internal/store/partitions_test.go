@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"couponlease/internal/batcher"
 	"couponlease/internal/coupon"
 )
 
@@ -138,7 +139,7 @@ func TestBusyPartitionIsLeftForTheNextTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.DropExpiredPartitions(t.Context()); Classify(err) != Transient {
+	if err := s.DropExpiredPartitions(t.Context()); Classify(err) != batcher.Transient {
 		t.Errorf("got %s: %v", Classify(err), err)
 	}
 	if _, err := reader.Exec(t.Context(), "rollback"); err != nil {
