@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"couponlease/internal/testkit"
-
 	"couponlease/internal/batcher"
+	"couponlease/internal/testkit"
 )
 
 func TestConnectionsAreLimited(t *testing.T) {
