@@ -30,6 +30,8 @@ type session struct {
 
 	finish  chan struct{} // asks the settler to tell the rest and end
 	settled chan struct{} // closed when the settler has ended
+
+	lastTold time.Time // of the settler: when the broker was last told something
 }
 
 // openSession opens a channel with the prefetch window set. It waits for the

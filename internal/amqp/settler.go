@@ -44,6 +44,9 @@ func (g *session) carryOut(orders []order) bool {
 			return false
 		}
 	}
+	if len(orders) > 0 {
+		g.lastTold = time.Now()
+	}
 	g.window.told()
 	return true
 }
@@ -64,10 +67,14 @@ func (g *session) tell(o order) error {
 // giveUp leaves a session that is lost. What is settled is still told, if the
 // channel takes it; outcomes that come later count for nothing.
 func (g *session) giveUp() {
+	g.endSettler()
+	g.closeChannel()
+}
+
+func (g *session) endSettler() {
 	close(g.finish)
 	<-g.settled
 	g.window.kill()
-	g.closeChannel()
 }
 
 // drain ends a session in order: nothing new is taken, what was delivered but
@@ -78,7 +85,27 @@ func (g *session) drain() {
 	}
 	g.finishHandlers()
 	g.window.abandon()
-	g.giveUp()
+	g.endSettler()
+	g.linger()
+	g.closeChannel()
+}
+
+// linger keeps the channel open until the broker has taken what it was told. A
+// quorum queue takes some tens of settlements from a channel at a time; the
+// broker holds back those beyond, and forgets them when the channel closes. The
+// messages would come again although they were acknowledged. Nothing in the
+// protocol says when it is done, so this is a matter of time.
+func (g *session) linger() {
+	left := time.Until(g.lastTold.Add(g.cfg.SettleGrace))
+	if left <= 0 {
+		return
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-g.closed:
+	}
 }
 
 func (g *session) endConsumer() {

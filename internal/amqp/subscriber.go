@@ -36,6 +36,10 @@ type SubscriberConfig struct {
 	StuckAfter time.Duration
 	// DrainTimeout is how long Close waits for messages in flight; default 30 s.
 	DrainTimeout time.Duration
+	// SettleGrace is how long Close leaves a channel open after its last
+	// acknowledgement, for the broker to take it; default 1 s, negative for none. An
+	// idle subscription does not wait.
+	SettleGrace time.Duration
 	// ProbeInterval is how often an idle consumer is checked to be alive on the
 	// broker; default 5 s.
 	ProbeInterval time.Duration
@@ -55,6 +59,7 @@ func (c SubscriberConfig) withDefaults() SubscriberConfig {
 	c.AckDelay = orDefault(c.AckDelay, 2*time.Millisecond)
 	c.StuckAfter = orDefault(c.StuckAfter, 20*time.Millisecond)
 	c.DrainTimeout = orDefault(c.DrainTimeout, 30*time.Second)
+	c.SettleGrace = orDefault(c.SettleGrace, time.Second)
 	c.ProbeInterval = orDefault(c.ProbeInterval, 5*time.Second)
 	c.RequestTimeout = orDefault(c.RequestTimeout, requestTimeout)
 	c.MinBackoff = orDefault(c.MinBackoff, 100*time.Millisecond)
