@@ -56,6 +56,9 @@ func execute(t *testing.T, path string, cfg config.Daemon, args ...string) *proc
 			must(t, p.command.Process.Kill(), "kill coupond")
 			<-p.stopped
 		}
+		if t.Failed() {
+			t.Logf("what coupond logged:\n%s", p.log)
+		}
 	})
 	testkit.Eventually(t, patience, "coupond names its address", func() (bool, string) {
 		match := served.FindStringSubmatch(p.log.String())
@@ -116,10 +119,13 @@ func TestSignalUnderLoad(t *testing.T) {
 	}
 	testkit.Eventually(t, patience, "each message is done or waits", func() (bool, string) {
 		waiting := 0
+		depths := map[string]int{}
 		for _, queue := range amqp.WorkQueues() {
-			waiting += s.broker.QueueDepth(t, queue)
+			depths[queue] = s.broker.QueueDepth(t, queue)
+			waiting += depths[queue]
 		}
-		return int64(waiting)+counts.Receipts == 2*orders, fmt.Sprintf("%d wait, %d are done, of %d", waiting, counts.Receipts, 2*orders)
+		return int64(waiting)+counts.Receipts == 2*orders,
+			fmt.Sprintf("%d wait (%v), %d are done, of %d", waiting, depths, counts.Receipts, 2*orders)
 	})
 	backlog, err := s.store.Backlog(t.Context())
 	must(t, err, "read backlog")
