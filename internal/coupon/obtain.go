@@ -149,7 +149,7 @@ func (w *World) linkSuperseded(o *Order, f OrderPlaced) {
 }
 
 // unlinkStranger cuts the link to a later order that turns out to belong to
-// another buyer.
+// another buyer, and whose money this order's is no longer.
 func (w *World) unlinkStranger(o *Order) {
 	later := w.orders[o.SupersededBy]
 	if later == nil || later.Customer == o.Customer {
@@ -157,4 +157,5 @@ func (w *World) unlinkStranger(o *Order) {
 	}
 	later.Supersedes, o.SupersededBy = "", ""
 	w.touchOrder(later)
+	w.settle(w.groupOf(later))
 }
