@@ -22,10 +22,8 @@ func Decide(w *World, r *Request) Outcome {
 			return Outcome{Status: Repeated, Code: DuplicateEvent, First: seen.Code}
 		}
 	}
-	if limit := w.Now.Add(w.Rules.FutureTolerance); r.At.After(limit) {
-		return Outcome{Status: Dead, Code: TimeOutOfRange,
-			Detail: fmt.Sprintf("occurred at %s, which is more than %s ahead of the database clock",
-				r.At.UTC().Format(time.RFC3339), w.Rules.FutureTolerance)}
+	if dead := w.tooEarly(r); dead != nil {
+		return *dead
 	}
 	w.request = r
 	outcome := w.dispatch(r)
@@ -33,6 +31,18 @@ func Decide(w *World, r *Request) Outcome {
 		w.receive(r, outcome)
 	}
 	return outcome
+}
+
+// tooEarly refuses a fact that claims to have happened far in the future. A timer
+// is about the future: the broker holds it for so long and no longer, and whether
+// it is due is asked of the row.
+func (w *World) tooEarly(r *Request) *Outcome {
+	if _, timer := r.Fact.(LeaseDue); timer || !r.At.After(w.Now.Add(w.Rules.FutureTolerance)) {
+		return nil
+	}
+	return &Outcome{Status: Dead, Code: TimeOutOfRange,
+		Detail: fmt.Sprintf("occurred at %s, which is more than %s ahead of the database clock",
+			r.At.UTC().Format(time.RFC3339), w.Rules.FutureTolerance)}
 }
 
 func (w *World) dispatch(r *Request) Outcome {
