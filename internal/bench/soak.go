@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"couponlease/internal/fleet"
-	"couponlease/internal/telemetry"
 )
 
 // memoryGoal is what one coupond must not exceed, in bytes.
@@ -72,15 +71,11 @@ func (s *Soak) sample(p *fleet.Process, stop <-chan struct{}) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
-		answered, err := p.Metric(telemetry.MessagesSettled)
-		if err != nil {
-			return err
-		}
 		resident, err := memory(p.PID())
 		if err != nil {
 			return err
 		}
-		s.Samples = append(s.Samples, MemorySample{time.Since(begin).Seconds(), int(answered), resident})
+		s.Samples = append(s.Samples, MemorySample{time.Since(begin).Seconds(), settled(p), resident})
 		select {
 		case <-ticker.C:
 		case <-stop:
