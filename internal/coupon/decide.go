@@ -26,9 +26,11 @@ func Decide(w *World, r *Request) Outcome {
 		return *dead
 	}
 	w.request = r
-	outcome := w.dispatch(r)
+	// Times are compared with times that were kept, and those have no nanoseconds.
+	at := Fields{At: r.At.UTC().Truncate(time.Microsecond)}
+	outcome := w.dispatch(r, at)
 	if r.ID != "" && outcome.Status != Dead && outcome.Code != NoopNotDue {
-		w.receive(r, outcome)
+		w.receive(r, at, outcome)
 	}
 	return outcome
 }
@@ -45,8 +47,7 @@ func (w *World) tooEarly(r *Request) *Outcome {
 			r.At.UTC().Format(time.RFC3339), w.Rules.FutureTolerance)}
 }
 
-func (w *World) dispatch(r *Request) Outcome {
-	at := Fields{At: r.At}
+func (w *World) dispatch(r *Request, at Fields) Outcome {
 	switch f := r.Fact.(type) {
 	case OrderPlaced:
 		return w.orderPlaced(f, at)
@@ -72,13 +73,13 @@ func (w *World) dispatch(r *Request) Outcome {
 }
 
 // receive writes the inbox row, once, with its outcome.
-func (w *World) receive(r *Request, outcome Outcome) {
+func (w *World) receive(r *Request, at Fields, outcome Outcome) {
 	order := ""
 	if orders := r.Fact.Orders(); len(orders) > 0 {
 		order = orders[0]
 	}
 	receipt := &Receipt{
-		ID: r.ID, Hash: r.Hash, At: r.At, Kind: Kind(r.Fact), Order: order,
+		ID: r.ID, Hash: r.Hash, At: at.At, Kind: Kind(r.Fact), Order: order,
 		Code: outcome.Code, Status: outcome.Status, Done: w.Now,
 	}
 	w.receipts[r.ID] = receipt

@@ -230,3 +230,32 @@ func TestLeaseDueSettlesWhatIsOwed(t *testing.T) {
 		t.Errorf("got %+v, %+v", outcome, changes.Operations)
 	}
 }
+
+// TestTimesAreKeptToTheMicrosecond: a fact that is told again is as old as the one
+// that was kept, although the database forgot its nanoseconds.
+func TestTimesAreKeptToTheMicrosecond(t *testing.T) {
+	at := noon.Add(time.Millisecond + 789*time.Nanosecond)
+	w := coupon.NewWorld(noon, coupon.DefaultRules(), simulate.NewSource("limits"))
+	w.AddCoupon(&coupon.Coupon{ID: "c1", State: coupon.Available, Version: 1})
+	placed := coupon.OrderPlaced{Order: "A", Payable: 1, Wanted: []coupon.Wanted{{Coupon: "c1"}}}
+	paid := coupon.PaymentSucceeded{Order: "A", Payment: "p", Amount: 1}
+	for i, step := range []struct {
+		fact coupon.Fact
+		want coupon.Code
+	}{{placed, coupon.OK}, {placed, coupon.Duplicate}, {paid, coupon.Redeemed}, {paid, coupon.DuplicatePayment}} {
+		outcome := coupon.Decide(w, &coupon.Request{ID: fmt.Sprint(i), At: at, Fact: step.fact})
+		if outcome.Code != step.want {
+			t.Errorf("step %d: got %+v, want %s", i, outcome, step.want)
+		}
+	}
+	changes := w.Seal()
+	kept := at.Truncate(time.Microsecond)
+	if got := changes.Orders[0]; !got.PlacedAt.Equal(kept) || !got.Payments[0].At.Equal(kept) {
+		t.Errorf("kept %v and %v, want %v", got.PlacedAt, got.Payments[0].At, kept)
+	}
+	for _, receipt := range changes.Receipts {
+		if !receipt.At.Equal(kept) {
+			t.Errorf("receipt %s at %v, want %v", receipt.ID, receipt.At, kept)
+		}
+	}
+}

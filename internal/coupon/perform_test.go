@@ -107,6 +107,7 @@ func (s *stage) due(id string, number int, o settings) coupon.Fact {
 		Coupon: id, Order: row.Order, LeaseID: row.LeaseID, TokenHash: row.TokenHash, Version: row.Version,
 		PaidFact: o["fact"],
 	}
+	f.LeaseID = o.or("lease", f.LeaseID)
 	if o.has("token") {
 		f.TokenHash = coupon.HashToken(o["token"])
 	}
