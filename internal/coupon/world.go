@@ -103,13 +103,15 @@ func (w *World) AddCoupon(c *Coupon) {
 	w.coupons[c.ID] = c
 	w.bases[c.ID] = c.Version
 }
-func (w *World) AddTemplate(t *Template)      { w.templates[t.ID] = t }
-func (w *World) AddPolicy(p policy.Policy)    { w.policies[p.Version] = p }
-func (w *World) AddUses(u *Uses)              { w.uses[usesKey{u.Template, u.Person}] = u }
+func (w *World) AddTemplate(t *Template)   { w.templates[t.ID] = t }
+func (w *World) AddPolicy(p policy.Policy) { w.policies[p.Version] = p }
+func (w *World) AddUses(u *Uses)           { w.uses[usesKey{u.Template, u.Person}] = u }
+
+// Coupon and OrderRow give a row as it is now, nil if it was not handed over or
+// made since; Changes and NewPolicies what has to be written so far.
 func (w *World) Coupon(id string) *Coupon     { return w.coupons[id] }
 func (w *World) OrderRow(id string) *Order    { return w.orders[id] }
 func (w *World) Changes() *Changes            { return &w.changes }
-func (w *World) Receipt(id string) *Receipt   { return w.receipts[id] }
 func (w *World) NewPolicies() []policy.Policy { return w.newPolicies }
 
 // MissingOrders lists, sorted, the linked orders that have not been read yet;
