@@ -25,10 +25,11 @@ type Options struct {
 	// most half of it, default a sixth.
 	Lease, LeaseMargin time.Duration
 	// Rows and Bytes bound one fetch: 1 to 10000, default 64, and 1 to 256 MiB,
-	// default 4 MiB, of payload. At most two fetches are in memory for each shard.
+	// default 1 MiB, of payload. At most two fetches are in memory for each shard,
+	// and read they take several times as much.
 	Rows, Bytes int
 	// Messages is the most messages one call of the publisher gets: 1 to 65536,
-	// default 512.
+	// default 2048. The publisher runs dry at the end of each.
 	Messages int
 	// PollBusy and PollIdle are the shortest and the longest wait before an empty
 	// shard is looked at again; in between it doubles. 1 ms to 1 min, defaults 20
@@ -71,8 +72,8 @@ func (o Options) withDefaults() (Options, error) {
 	o.Lease = within(o.Lease, 10*time.Second, 100*ms, time.Hour)
 	o.LeaseMargin = within(o.LeaseMargin, o.Lease/6, ms, o.Lease/2)
 	o.Rows = within(o.Rows, 64, 1, 10_000)
-	o.Bytes = within(o.Bytes, 4<<20, 1, 256<<20)
-	o.Messages = within(o.Messages, 512, 1, 1<<16)
+	o.Bytes = within(o.Bytes, 1<<20, 1, 256<<20)
+	o.Messages = within(o.Messages, 2048, 1, 1<<16)
 	o.PollBusy = within(o.PollBusy, 20*ms, ms, time.Minute)
 	o.PollIdle = within(o.PollIdle, 500*ms, o.PollBusy, time.Minute)
 	o.PublishTimeout = within(o.PublishTimeout, 30*time.Second, 10*ms, time.Hour)
