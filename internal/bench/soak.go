@@ -23,8 +23,11 @@ type Soak struct {
 	// resident bytes.
 	Samples []MemorySample `json:"samples"`
 	Peak    int64          `json:"peakBytes"`
-	// Slope is the growth over the second half, in bytes for each million messages.
-	Slope  float64  `json:"slopeBytesPerMillionMessages"`
+	// Early and Late are the medians of the second and of the last quarter of the
+	// work, Slope the growth from the one to the other, in bytes a message.
+	Early  float64  `json:"earlyBytes"`
+	Late   float64  `json:"lateBytes"`
+	Slope  float64  `json:"slopeBytesPerMessage"`
 	Faults []string `json:"faults,omitempty"`
 }
 
@@ -84,17 +87,27 @@ func (s *Soak) sample(p *fleet.Process, stop <-chan struct{}) error {
 	}
 }
 
+// fit compares the quarters of the work. The first fills buffers and caches, and
+// what is sampled after the last answer is of no interest.
 func (s *Soak) fit() {
-	half := s.Samples[len(s.Samples)/2:]
-	if len(half) < 2 {
-		return
+	var quarters [4][]float64
+	var answered, resident []float64
+	for _, sample := range s.Samples {
+		if sample.Answered >= s.Messages {
+			break
+		}
+		quarter := 4 * sample.Answered / s.Messages
+		quarters[quarter] = append(quarters[quarter], float64(sample.Resident))
+		if quarter > 0 {
+			answered = append(answered, float64(sample.Answered))
+			resident = append(resident, float64(sample.Resident))
+		}
 	}
-	var messages, bytes []float64
-	for _, sample := range half {
-		messages = append(messages, float64(sample.Answered)/1e6)
-		bytes = append(bytes, float64(sample.Resident))
+	if len(quarters[1]) == 0 || len(quarters[3]) == 0 {
+		return // too short to tell
 	}
-	s.Slope = slope(messages, bytes)
+	s.Early, s.Late = spreadOf(quarters[1]).Median, spreadOf(quarters[3]).Median
+	s.Slope = slope(answered, resident)
 }
 
 func (s *Soak) print(out io.Writer) error {
@@ -108,8 +121,9 @@ func (s *Soak) print(out io.Writer) error {
 	if s.Peak >= memoryGoal {
 		verdict = "NOT below"
 	}
-	fmt.Fprintf(&b, "\npeak %.1f MB, %s the goal of %.0f MB; over the second half %+.1f MB for each million messages\n",
-		float64(s.Peak)/1e6, verdict, memoryGoal/1e6, s.Slope/1e6)
+	fmt.Fprintf(&b, "\npeak %.1f MB, %s the goal of %.0f MB\n", float64(s.Peak)/1e6, verdict, memoryGoal/1e6)
+	fmt.Fprintf(&b, "median of the second quarter %.1f MB, of the last %.1f MB; slope after the first %+.0f bytes a message\n",
+		s.Early/1e6, s.Late/1e6, s.Slope)
 	for _, fault := range s.Faults {
 		fmt.Fprintf(&b, "fault: %s\n", fault)
 	}
