@@ -20,12 +20,12 @@ func (w *World) paymentSucceeded(f PaymentSucceeded, at Fields) Outcome {
 	w.touchOrder(o)
 	g, s := w.settleOrder(o)
 	switch {
-	case !g.placed():
-		return Outcome{Status: Applied, Code: Parked}
 	case s.redeemed > 0:
 		return Outcome{Status: Applied, Code: Redeemed}
 	case s.cases > 0:
 		return Outcome{Status: Applied, Code: InReview}
+	case !g.placed():
+		return Outcome{Status: Applied, Code: Parked}
 	default:
 		return Outcome{Status: Applied, Code: Noop}
 	}
