@@ -35,7 +35,7 @@ func TestReportSaysHowFarAGoalIsMissed(t *testing.T) {
 	for round, ours := range []float64{1400, 1600} {
 		r.Measurements = append(r.Measurements,
 			Measurement{Arm: armOurs, Round: round, Rate: ours, CPU: map[string]float64{cpuWorker: 100}},
-			Measurement{Arm: armStock1, Round: round, Rate: 100},
+			Measurement{Arm: armStock1, Round: round, Rate: 100, CPU: map[string]float64{cpuWorker: 900, cpuPostgres: 350}},
 			Measurement{Arm: armStock16, Round: round, Rate: 300})
 	}
 	r.Conditions.Cores = 2
@@ -50,7 +50,7 @@ func TestReportSaysHowFarAGoalIsMissed(t *testing.T) {
 	if err := r.print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"15.00", "reached", "missed by 29 %", "ours, round 3: invariant 7"} {
+	for _, part := range []string{"15.00", "reached", "missed by 29 %", "12.50", "ours, round 3: invariant 7"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is not in the report:\n%s", part, out.String())
 		}

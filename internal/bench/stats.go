@@ -39,15 +39,27 @@ func pick(all []Measurement, arm string, figure func(Measurement) float64) []flo
 
 func rate(m Measurement) float64 { return m.Rate }
 
-// rates are those of an arm, by round.
-func rates(all []Measurement, arm string) map[int]float64 {
-	byRound := map[int]float64{}
-	for _, m := range all {
-		if m.Arm == arm {
-			byRound[m.Round] = m.Rate
+// totalCPU is what all processes together spend on one message, in microseconds;
+// 0 when the arm failed.
+func totalCPU(m Measurement) float64 {
+	var sum float64
+	if m.Rate > 0 {
+		for _, figure := range m.CPU {
+			sum += figure
 		}
 	}
-	return byRound
+	return sum
+}
+
+// byRound gives one figure of an arm.
+func byRound(all []Measurement, arm string, figure func(Measurement) float64) map[int]float64 {
+	figures := map[int]float64{}
+	for _, m := range all {
+		if m.Arm == arm {
+			figures[m.Round] = figure(m)
+		}
+	}
+	return figures
 }
 
 // ratio compares two figures of each round. A round in which the second is
@@ -65,13 +77,13 @@ func ratio(over, under map[int]float64) []float64 {
 // composed is the rate that two parts would have one after the other, given what
 // each has alone: on a machine whose processors are busy, their times add up.
 func composed(a, b map[int]float64) map[int]float64 {
-	byRound := map[int]float64{}
+	rates := map[int]float64{}
 	for round, first := range a {
 		if second := b[round]; first > 0 && second > 0 {
-			byRound[round] = 1 / (1/first + 1/second)
+			rates[round] = 1 / (1/first + 1/second)
 		}
 	}
-	return byRound
+	return rates
 }
 
 // slope is that of the straight line that fits the points best.
