@@ -202,3 +202,32 @@ func TestInstants(t *testing.T) {
 		}
 	}
 }
+
+// TestDeliveriesOfAStepAreOneMessage: however often and whenever a step is
+// delivered, its id, content and own time are the same; steps share a message
+// only by their event id.
+func TestDeliveriesOfAStepAreOneMessage(t *testing.T) {
+	at := func(seconds float64) *Instant { return &Instant{seconds: seconds} }
+	for _, c := range []struct {
+		name          string
+		first, second Step
+		sameID        bool
+	}{
+		{"a step", Step{Do: "OrderClosed", T: at(5), Order: "A"}, Step{Do: "OrderClosed", T: at(5), Order: "A"}, true},
+		{"a message that comes again", Step{Do: "OrderClosed", T: at(5), EventID: "e"},
+			Step{Do: "OrderClosed", T: at(90), EventID: "e", Fault: "crash_before_commit", Times: 3, Par: "g"}, true},
+		{"two messages", Step{Do: "OrderClosed", T: at(5), EventID: "e"}, Step{Do: "OrderClosed", T: at(5), EventID: "f"}, false},
+	} {
+		r := newRun(&Case{}, onMemory, "x.")
+		first := r.request(&c.first, 3, nil)
+		r.now = r.now.Add(time.Hour)
+		second := r.request(&c.second, 3, nil)
+		if (first.ID == second.ID) != c.sameID || first.Hash != second.Hash || !first.At.Equal(second.At) {
+			t.Errorf("%s: %+v, then %+v", c.name, first, second)
+		}
+	}
+	r := newRun(&Case{}, onMemory, "x.")
+	if r.request(&Step{Do: "ExpireScan"}, 1, nil).ID == r.request(&Step{Do: "ExpireScan"}, 2, nil).ID {
+		t.Error("two steps are one message")
+	}
+}
