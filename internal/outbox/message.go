@@ -19,6 +19,10 @@ const (
 	rowTail = `]}`
 )
 
+// messageOverhead is what a message with the usual headers takes besides its body, in
+// bytes. A guess that is too low costs a copy of the row.
+const messageOverhead = 640
+
 // Limits of one row. A transaction that needs more has to be split.
 const (
 	MaxRowMessages = 8192
@@ -60,7 +64,7 @@ func EncodeRow(messages []Message) ([]byte, error) {
 	}
 	size := 64
 	for i := range messages {
-		size += 256 + len(messages[i].Body)
+		size += messageOverhead + len(messages[i].Body)
 	}
 	out := fmt.Appendf(make([]byte, 0, size), rowHead, RowVersion)
 	w := writer{out: out}

@@ -128,7 +128,7 @@ func (tx *transaction) outboxColumns(rows []coupon.OutboxRow) []any {
 		collect[smalls](rows, func(r coupon.OutboxRow) int32 { return int32(r.Shard) }),
 		collect[smalls](rows, func(r coupon.OutboxRow) int32 { return int32(r.Messages) }),
 		tx.world.Now,
-		collect[texts](rows, func(r coupon.OutboxRow) string { return string(r.Payload) }),
+		collect[binaries](rows, func(r coupon.OutboxRow) []byte { return r.Payload }),
 	}
 }
 

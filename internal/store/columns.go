@@ -35,6 +35,8 @@ type (
 // column is what all of them have in common.
 type column interface {
 	length() int
+	// size is how many bytes all elements take at most.
+	size() int
 	// appendElement adds element i with its length in front, -1 for null.
 	appendElement(buf []byte, i int) ([]byte, error)
 }
@@ -58,6 +60,32 @@ func (c booleans) length() int         { return len(c) }
 func (c binaries) length() int         { return len(c) }
 func (c times) length() int            { return len(c) }
 func (c dates) length() int            { return len(c) }
+
+// head is the length in front of each element, in bytes.
+const head = 4
+
+func (c texts) size() (n int) {
+	for _, text := range c {
+		n += head + len(text)
+	}
+	return n
+}
+
+func (c binaries) size() (n int) {
+	for _, bytes := range c {
+		n += head + len(bytes)
+	}
+	return n
+}
+
+func (c optionalTexts) size() int    { return texts(c).size() }
+func (c uuids) size() int            { return len(c) * (head + 16) }
+func (c integers) size() int         { return len(c) * (head + 8) }
+func (c optionalIntegers) size() int { return len(c) * (head + 8) }
+func (c smalls) size() int           { return len(c) * (head + 4) }
+func (c booleans) size() int         { return len(c) * (head + 1) }
+func (c times) size() int            { return len(c) * (head + 8) }
+func (c dates) size() int            { return len(c) * (head + 4) }
 
 const null = 0xFFFFFFFF // length -1
 
@@ -137,6 +165,17 @@ func (c dates) appendElement(buf []byte, i int) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(buf, uint32(int32(days))), nil
 }
 
+// withRoom gives a buffer that takes so many more bytes. It at least doubles one that
+// has to grow: a statement encodes some twenty columns one behind the other.
+func withRoom(buf []byte, more int) []byte {
+	if cap(buf)-len(buf) >= more {
+		return buf
+	}
+	bigger := make([]byte, len(buf), max(2*cap(buf), len(buf)+more))
+	copy(bigger, buf)
+	return bigger
+}
+
 func parseUUID(text string) (id [16]byte, err error) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return id, fmt.Errorf("%q is not a UUID", text)
@@ -210,6 +249,7 @@ func (e encodeColumn) Encode(value any, buf []byte) ([]byte, error) {
 	}
 	buf = binary.BigEndian.AppendUint32(buf, uint32(length))
 	buf = binary.BigEndian.AppendUint32(buf, 1) // lower bound
+	buf = withRoom(buf, c.size())
 	var err error
 	for i := range length {
 		if buf, err = c.appendElement(buf, i); err != nil {
