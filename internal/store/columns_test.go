@@ -75,3 +75,38 @@ func TestArrayLiteral(t *testing.T) {
 		}
 	}
 }
+
+// TestColumnsSayHowMuchRoomTheyNeed: full columns take exactly what they say, those
+// with nulls less, so that none has to grow while it is encoded.
+func TestColumnsSayHowMuchRoomTheyNeed(t *testing.T) {
+	day := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		full, sparse column
+	}{
+		"texts":    {texts{"", "käufer"}, texts{}},
+		"optional": {optionalTexts{"a", "bc"}, optionalTexts{"", "bc"}},
+		"uuids":    {uuids{noUUID, noUUID}, uuids{"", noUUID}},
+		"integers": {integers{0, -1}, optionalIntegers{0, 7}},
+		"small":    {smalls{1, 2}, booleans{true}},
+		"binaries": {binaries{{0, 255}, {}}, binaries{nil, {1}}},
+		"times":    {times{day, day}, times{{}, day}},
+		"dates":    {dates{day}, dates{}},
+	} {
+		encoded := func(c column) (n int) {
+			for i := range c.length() {
+				element, err := c.appendElement(nil, i)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				n += len(element)
+			}
+			return n
+		}
+		if got := encoded(test.full); got != test.full.size() {
+			t.Errorf("%s: %d bytes, announced %d", name, got, test.full.size())
+		}
+		if got := encoded(test.sparse); got > test.sparse.size() {
+			t.Errorf("%s with nulls: %d bytes, announced %d", name, got, test.sparse.size())
+		}
+	}
+}
