@@ -18,9 +18,11 @@ type asked struct {
 	// templates are named by requests; a request that issues or defines changes them.
 	templates []string
 	// uses are counters for coupons that are not there yet.
-	uses     []usesKey
-	policies []int64
-	messages []message
+	uses []usesKey
+	// perPerson are templates that the batch defines with a limit for each person.
+	perPerson []string
+	policies  []int64
+	messages  []message
 }
 
 type usesKey struct{ template, person string }
@@ -49,6 +51,9 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 			}
 		case coupon.DefineTemplate:
 			a.templates = append(a.templates, f.Template.ID)
+			if f.Template.UsesPerPerson != coupon.NoLimit {
+				a.perPerson = append(a.perPerson, f.Template.ID)
+			}
 			a.policies = append(a.policies, cmp.Or(f.Template.PolicyVersion, policy.DefaultVersion))
 		case coupon.DefinePolicy:
 			a.policies = append(a.policies, f.Policy.Version)

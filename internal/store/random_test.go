@@ -53,6 +53,29 @@ func (g *traffic) batch(now time.Time) []coupon.Request {
 	return requests
 }
 
+// certain gives what chance brings too seldom for a test to rely on it: a coupon that
+// expires, and one whose uses are counted for its owner, bought.
+func (g *traffic) certain(now time.Time) []coupon.Request {
+	template := coupon.Template{ID: "certain", Budget: coupon.NoLimit, UsesPerPerson: 2}
+	facts := []coupon.Fact{
+		coupon.DefineTemplate{Template: template},
+		coupon.ImportCoupon{Code: "OVER", Template: template.ID, ValidUntil: now.Add(-time.Minute)},
+		coupon.ValidityOver{Coupon: "over"},
+		coupon.ImportCoupon{Code: "COUNTED", Template: template.ID, Owner: "ann"},
+		coupon.OrderPlaced{
+			Order: "certain", Customer: "ann", Payable: 900, Currency: "EUR", Lease: time.Hour,
+			Wanted: []coupon.Wanted{{Coupon: "counted", Discount: 100}},
+		},
+		coupon.PaymentSucceeded{Order: "certain", Payment: "certain", Amount: 900, Currency: "EUR"},
+	}
+	var requests []coupon.Request
+	for _, fact := range facts {
+		g.messages++
+		requests = append(requests, request(fmt.Sprint("m", g.messages), now, fact))
+	}
+	return requests
+}
+
 func (g *traffic) fact(now time.Time) coupon.Fact {
 	order := g.order()
 	switch g.random.IntN(15) {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -101,6 +102,7 @@ func (tx *transaction) complete() error {
 // limited lists, sorted, the templates whose row has to be locked: uses of them are
 // counted, or a request issues from them. It also says whether any counts per person.
 func (tx *transaction) limited() (ids texts, perPerson bool) {
+	perPerson = len(tx.asked.perPerson) > 0
 	for id, l := range tx.templates {
 		if l.template.Limited() {
 			ids = append(ids, id)
@@ -114,7 +116,9 @@ func (tx *transaction) limited() (ids texts, perPerson bool) {
 func (tx *transaction) newUses() (templates, persons texts) {
 	templates, persons = texts{}, texts{}
 	for _, key := range tx.asked.uses {
-		if l := tx.templates[key.template]; l != nil && l.template.UsesPerPerson != coupon.NoLimit {
+		l := tx.templates[key.template]
+		known := l != nil && l.template.UsesPerPerson != coupon.NoLimit
+		if known || slices.Contains(tx.asked.perPerson, key.template) {
 			templates = append(templates, key.template)
 			persons = append(persons, key.person)
 		}

@@ -38,8 +38,11 @@ func comeBack(t *testing.T, seed uint64, batches int, seen map[string]int) {
 	memory := simulate.NewLedger(func() time.Time { return clock }, coupon.DefaultRules(), ids.source())
 	m := newModel()
 	g := newTraffic(seed, m)
-	for range batches {
+	for i := range batches {
 		requests := g.batch(now(t, s))
+		if i == 0 {
+			requests = g.certain(now(t, s))
+		}
 		drawn := ids.next
 		var got, want []coupon.Outcome
 		err := s.Apply(t.Context(), requests, func(w *coupon.World) {
