@@ -121,7 +121,7 @@ func TestEveryEventOfThisPathHasItsMessage(t *testing.T) {
 func TestOutboxKeepsTheOrderOfACouponAndHoldsNoToken(t *testing.T) {
 	w := newWorld(t)
 	w.drive()
-	secret := simulate.NewSource("events").Token("A", "c1", 1).Secret
+	secret := simulate.TokenOf("events", "A", "c1", 1)
 	shards, versions := map[string]int{}, map[string]int64{}
 	for _, row := range w.rows {
 		if bytes.Contains(row.Payload, []byte(secret)) {

@@ -28,6 +28,30 @@ const (
 	Returned Code = "RETURNED"
 )
 
+// Refusals of commands, besides those above.
+const (
+	// LeaseGone: the coupon is not leased any more.
+	LeaseGone Code = "LEASE_GONE"
+	// VersionConflict: the token is right, but the lease was renewed since; or the
+	// coupon, or the operation to take back, is another than the one named.
+	VersionConflict Code = "VERSION_CONFLICT"
+	// RenewCap: the lease would outlive the validity by more than the grace.
+	RenewCap Code = "RENEW_CAP"
+	// InUse: a leased coupon is only withdrawn with force.
+	InUse Code = "IN_USE"
+	// ExistingRedemption: the order has redeemed the coupon already.
+	ExistingRedemption Code = "EXISTING_REDEMPTION"
+	// NotSwapped: some coupon of a swap could not be had or given up; each has a
+	// reason of its own.
+	NotSwapped Code = "REJECTED"
+	// UnknownOrder: a swap names an order that was never placed.
+	UnknownOrder Code = "UNKNOWN_ORDER"
+)
+
+// IllegalState refuses what the coupon's state does not allow, such as
+// "ILLEGAL_STATE:USED".
+func IllegalState(s State) Code { return Code("ILLEGAL_STATE:" + s) }
+
 // Answers to facts and timers.
 const (
 	OK                 Code = "OK"
@@ -80,6 +104,11 @@ const (
 // Rejected wraps the refusal of an order, such as "REJECTED:ALREADY_LOCKED".
 func Rejected(code Code) Code { return "REJECTED:" + code }
 
+// LeasePrecedence is the same for commands that show a token.
+func LeasePrecedence() []Code {
+	return []Code{UnknownCoupon, IdempotencyMismatch, Duplicate, LeaseGone, TokenMismatch, VersionConflict, RenewCap}
+}
+
 // Precedence is the order in which the refusals of a lock are tried; the first
 // that holds is the answer. Documentation and tests use this same list.
 func Precedence() []Code {
@@ -109,10 +138,13 @@ const (
 // Outcome is the answer to one request.
 type Outcome struct {
 	Status Status
-	// Code is the answer; for Repeated it is DUPLICATE_EVENT.
+	// Code is the answer; for Repeated it is DUPLICATE_EVENT, or DUPLICATE for a
+	// command.
 	Code Code
 	// First is the answer given the first time, when Status is Repeated.
 	First Code
 	// Detail explains a Dead outcome to a person; it never holds a secret.
 	Detail string
+	// Answer is what a command is told; nil for everything else.
+	Answer *Answer
 }

@@ -13,6 +13,9 @@ type Fields struct{ At time.Time }
 // written. It is the whole business in one pure call: no clock, no randomness
 // of its own, no I/O. A refusal is an answer, not an error.
 func Decide(w *World, r *Request) Outcome {
+	if command, ok := r.Fact.(Command); ok {
+		return w.command(r, command)
+	}
 	if r.ID != "" {
 		if seen := w.receipts[r.ID]; seen != nil {
 			if seen.Hash != r.Hash {
@@ -88,7 +91,9 @@ func (w *World) receive(r *Request, at Fields, outcome Outcome) {
 
 // Kind names a fact for the inbox, the timeline and the metrics.
 func Kind(f Fact) string {
-	switch f.(type) {
+	switch f := f.(type) {
+	case Command:
+		return f.kind()
 	case OrderPlaced:
 		return "OrderPlaced"
 	case PaymentSucceeded:

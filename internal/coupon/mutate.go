@@ -53,11 +53,11 @@ type grant struct {
 }
 
 // lock leases a free coupon.
-func (w *World) lock(c *Coupon, g grant) {
-	token := w.Source.Token(g.order, c.ID, c.Leases+1)
+func (w *World) lock(c *Coupon, g grant) *OperationRow {
+	id := w.Source.ID()
 	c.Leases++
 	c.Lease = &Lease{
-		ID: w.Source.ID(), Generation: c.Leases, Order: g.order, TokenHash: token.Hash,
+		ID: id, Generation: c.Leases, Order: g.order, TokenHash: w.Source.Token(id, g.order, c.ID, c.Leases),
 		Purpose: g.purpose, Deadline: g.deadline, AcquiredVersion: c.Version + 1, Version: c.Version + 1,
 	}
 	op := w.apply(c, Locked, OperationRow{
@@ -65,16 +65,18 @@ func (w *World) lock(c *Coupon, g grant) {
 	})
 	w.hold(c, +1, +1)
 	w.leased(c, op, EventLocked, false)
+	return op
 }
 
 // renew gives the current lease a later deadline, and with it a new version.
-func (w *World) renew(c *Coupon, g grant) {
+func (w *World) renew(c *Coupon, g grant) *OperationRow {
 	c.Lease.Order, c.Lease.Purpose = g.order, g.purpose
 	c.Lease.Deadline, c.Lease.Version = g.deadline, c.Version+1
 	op := w.apply(c, Locked, OperationRow{
 		Operation: Renew, Order: g.order, Reason: g.reason, LeaseID: c.Lease.ID,
 	})
 	w.leased(c, op, EventLeaseRenewed, true)
+	return op
 }
 
 // leased writes the evidence of a lease, arms its timer and announces it.
@@ -104,7 +106,7 @@ func (w *World) arm(c *Coupon, again bool) {
 // redeem turns the current lease into the active redemption. A lease whose
 // deadline has passed still redeems while nobody has released it; the ledger
 // says so.
-func (w *World) redeem(c *Coupon, payment, reason string) {
+func (w *World) redeem(c *Coupon, payment, reason string) *OperationRow {
 	lease := c.Lease
 	if reason == "" && !lease.Deadline.IsZero() && w.Now.After(lease.Deadline) {
 		reason = ReasonAfterLeaseDeadline
@@ -124,18 +126,22 @@ func (w *World) redeem(c *Coupon, payment, reason string) {
 	c.Redemption = redemption
 	w.changes.Redemptions = append(w.changes.Redemptions,
 		RedemptionRow{Redemption: *redemption, Coupon: c.ID, At: w.Now})
+	w.endFlow(c, lease, FlowSuccess, op)
 	w.announce(EventRedeemed, c, op).Redemption = redemption
+	return op
 }
 
 // release ends the current lease.
-func (w *World) release(c *Coupon, reason string) {
+func (w *World) release(c *Coupon, reason string) *OperationRow {
 	lease := c.Lease
 	c.Lease = nil
 	op := w.apply(c, w.freeState(c), OperationRow{
 		Operation: Release, Order: lease.Order, Reason: reason, LeaseID: lease.ID,
 	})
 	w.hold(c, -1, -1)
+	w.endFlow(c, lease, FlowReleased, op)
 	w.announce(EventReleased, c, op)
+	return op
 }
 
 // undo ends the active redemption. budget says whether the template's budget
@@ -145,7 +151,8 @@ func (w *World) undo(c *Coupon, to State, row OperationRow, budget bool) *Operat
 	c.Redemption = nil
 	row.Order, row.LeaseID, row.RedemptionID = redemption.Order, redemption.LeaseID, redemption.ID
 	row.Payment, row.Original = redemption.Payment, redemption.OperationID
-	row.BusinessKey = "undo:" + redemption.ID
+	// A withdrawal that is taken back revives the redemption, which may end again.
+	row.BusinessKey = fmt.Sprintf("undo:%s:%d", redemption.ID, c.Version)
 	op := w.apply(c, to, row)
 	var back int64
 	if budget {
@@ -156,10 +163,11 @@ func (w *World) undo(c *Coupon, to State, row OperationRow, budget bool) *Operat
 }
 
 // reverse takes a redemption back as a mistake: the use never happened.
-func (w *World) reverse(c *Coupon, reason string) {
+func (w *World) reverse(c *Coupon, reason string) *OperationRow {
 	redemption := c.Redemption
 	op := w.undo(c, w.freeState(c), OperationRow{Operation: Reverse, Reason: reason}, true)
 	w.announce(EventReversed, c, op).Redemption = redemption
+	return op
 }
 
 // freeState is where a coupon goes when nobody holds it any more.

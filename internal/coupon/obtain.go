@@ -14,12 +14,15 @@ func (w *World) judge(g group, f OrderPlaced) (refusals []Refusal, lacking []Wan
 		if named := g.head.named(wanted.Coupon); named != nil && named.RedemptionID != "" {
 			continue
 		}
+		if c != nil && c.UsedBy(g.head.ID) {
+			continue // by a command, before the order was placed
+		}
 		wish := claim{order: g.head.ID, customer: f.Customer, token: wanted.Token, from: w.earlierHead(g, f)}
 		if c != nil && c.LeasedTo(g.head.ID) {
 			if c.Lease.Purpose == PurposeOrder {
 				continue
 			}
-			if wanted.Token == nil {
+			if wanted.Token == nil && c.Lease.Purpose != PurposeTill {
 				wish.from = g.head.ID
 			}
 		}

@@ -175,17 +175,38 @@ func (w *World) recordPlacement(o *Order, f OrderPlaced, at Fields) {
 		}
 	}
 	for _, wanted := range f.Wanted {
-		named := head.named(wanted.Coupon)
-		if named == nil {
-			head.Named = append(head.Named, Named{Coupon: wanted.Coupon})
-			named = &head.Named[len(head.Named)-1]
-		}
-		named.Dropped, named.QuoteID, named.Discount = false, f.QuoteID, wanted.Discount
+		named := head.name(wanted.Coupon)
+		named.QuoteID, named.Discount = f.QuoteID, wanted.Discount
+		w.adopt(head, named)
 	}
-	slices.SortFunc(head.Named, func(a, b Named) int { return cmp.Compare(a.Coupon, b.Coupon) })
+	head.sortNamed()
 	w.touchOrder(o)
 	w.touchOrder(head)
 	w.unlinkStranger(head)
+}
+
+// name gives the entry of a coupon that the order names, a new one if need be.
+func (o *Order) name(coupon string) *Named {
+	named := o.named(coupon)
+	if named == nil {
+		o.Named = append(o.Named, Named{Coupon: coupon})
+		named = &o.Named[len(o.Named)-1]
+	}
+	named.Dropped = false
+	return named
+}
+
+func (o *Order) sortNamed() {
+	slices.SortFunc(o.Named, func(a, b Named) int { return cmp.Compare(a.Coupon, b.Coupon) })
+}
+
+// adopt lets an order remember a redemption that a command made for it before it
+// was placed.
+func (w *World) adopt(head *Order, named *Named) {
+	if c := w.coupons[named.Coupon]; c != nil && c.UsedBy(head.ID) && named.RedemptionID == "" {
+		named.RedemptionID, named.LeaseID = c.Redemption.ID, c.Redemption.LeaseID
+		named.PolicyVersion = c.PolicyVersion
+	}
 }
 
 // obtain tries to get what the placement wants, and settles.

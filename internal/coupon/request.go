@@ -21,6 +21,11 @@ type Request struct {
 	Trace string
 	// Actor is who asked, for the ledger: a handler or an operator.
 	Actor string
+	// Key is the idempotency key of a command, whose Hash is that of its content; ""
+	// for everything else.
+	Key string
+	// Reply says where the answer to a command goes; nil asks for none.
+	Reply *ReplyTo
 	Fact  Fact
 }
 

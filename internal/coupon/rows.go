@@ -196,6 +196,9 @@ type Changes struct {
 	Decisions   []*RefundDecision
 	Reviews     []*ReviewRow
 	Receipts    []*Receipt
+	Answers     []*Answer
+	Flows       []FlowRow
+	Replies     []*Reply
 	Events      []*Event
 	Outbox      []OutboxRow
 }

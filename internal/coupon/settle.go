@@ -190,12 +190,13 @@ func (w *World) carryOut(g group, named *Named, m move, s *settled) {
 	}
 }
 
-func (w *World) redeemFor(g group, named *Named, c *Coupon, payment, reason string) {
-	w.redeem(c, payment, reason)
+func (w *World) redeemFor(g group, named *Named, c *Coupon, payment, reason string) *OperationRow {
+	op := w.redeem(c, payment, reason)
 	named.RedemptionID, named.LeaseID = c.Redemption.ID, c.Redemption.LeaseID
 	named.PolicyVersion = c.PolicyVersion
 	named.Refusal = ""
 	w.touchOrder(g.head)
+	return op
 }
 
 // recoverFor redeems for an order whose lease is gone, if the coupon is free;

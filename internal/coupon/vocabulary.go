@@ -66,6 +66,8 @@ const (
 	ReasonRevised            = "REVISED"
 	ReasonZeroPayable        = "ZERO_PAYABLE"
 	ReasonValidityOver       = "VALIDITY_OVER"
+	ReasonGivenBack          = "GIVEN_BACK"
+	ReasonAdmin              = "ADMIN"
 )
 
 // ReasonSupersedes is the reason of the lock that follows a supersession.

@@ -22,6 +22,11 @@ type Rules struct {
 	// OrderLease is how long an order holds its coupons by default.
 	OrderLease time.Duration
 	Stacking   Stacking
+	// QuoteLease is how long a buyer may decide, TillLease how long a till may work,
+	// by default.
+	QuoteLease, TillLease time.Duration
+	// RenewGrace is how long after the end of validity a renewed lease may last.
+	RenewGrace time.Duration
 	// FutureTolerance is how far ahead of the database clock a fact may claim
 	// to have happened.
 	FutureTolerance time.Duration
@@ -29,23 +34,32 @@ type Rules struct {
 
 // DefaultRules are the rules of the acceptance cases.
 func DefaultRules() Rules {
-	return Rules{OrderLease: 15 * time.Minute, Stacking: StackAll, FutureTolerance: 24 * time.Hour}
+	return Rules{
+		OrderLease: 15 * time.Minute, QuoteLease: 2 * time.Minute, TillLease: time.Minute,
+		RenewGrace: time.Hour, Stacking: StackAll, FutureTolerance: 24 * time.Hour,
+	}
 }
 
-// Token is a fresh lease token: the secret goes to the asker once, the hash
-// stays.
-type Token struct {
-	Secret string
-	Hash   TokenHash
+// term is how long a lease of a purpose lasts by default.
+func (r Rules) term(p Purpose) time.Duration {
+	switch p {
+	case PurposeQuote:
+		return r.QuoteLease
+	case PurposeTill:
+		return r.TillLease
+	default:
+		return r.OrderLease
+	}
 }
 
 // Source supplies what a pure core must not make itself.
 type Source struct {
 	// ID gives a fresh UUIDv7.
 	ID func() string
-	// Token gives a fresh, unguessable token; its arguments name the lease for
-	// sources that must be repeatable.
-	Token func(order, coupon string, generation int64) Token
+	// Token gives the hash of the unguessable token of a lease. The secret is not
+	// the core's business: whoever sends the answer finds it again by the lease. The
+	// other arguments name the lease for sources whose tokens are to be told by it.
+	Token func(lease, order, coupon string, generation int64) TokenHash
 }
 
 // usesKey names a counter of uses per person.
@@ -60,6 +74,8 @@ type World struct {
 	Source Source
 
 	receipts  map[string]*Receipt
+	answers   map[string]*Answer
+	lasts     map[string]Last
 	orders    map[string]*Order
 	coupons   map[string]*Coupon
 	templates map[string]*Template
@@ -82,6 +98,8 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 	return &World{
 		Now: now.UTC(), Rules: rules, Source: source,
 		receipts:       map[string]*Receipt{},
+		answers:        map[string]*Answer{},
+		lasts:          map[string]Last{},
 		orders:         map[string]*Order{},
 		coupons:        map[string]*Coupon{},
 		templates:      map[string]*Template{},
@@ -95,9 +113,12 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 	}
 }
 
-// AddReceipt, AddOrder, AddCoupon, AddTemplate, AddPolicy and AddUses hand over
-// rows that were read under lock. The world owns them from then on.
+// AddReceipt, AddAnswer, AddOrder, AddCoupon, AddTemplate, AddPolicy and AddUses hand
+// over rows that were read under lock. The world owns them from then on. AddLast gives
+// the latest ledger row of a coupon, which reversals need.
 func (w *World) AddReceipt(r *Receipt) { w.receipts[r.ID] = r }
+func (w *World) AddAnswer(a *Answer)   { w.answers[a.Key] = a }
+func (w *World) AddLast(last Last)     { w.lasts[last.Operation.Coupon] = last }
 func (w *World) AddOrder(o *Order)     { w.orders[o.ID] = o }
 func (w *World) AddCoupon(c *Coupon) {
 	w.coupons[c.ID] = c

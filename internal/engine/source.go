@@ -25,13 +25,12 @@ func NewSource() coupon.Source {
 			}
 			return id.String()
 		},
-		Token: func(string, string, int64) coupon.Token {
+		Token: func(string, string, string, int64) coupon.TokenHash {
 			var secret [tokenBytes]byte
 			if _, err := rand.Read(secret[:]); err != nil {
 				panic(fmt.Errorf("draw a token: %w", err))
 			}
-			text := base64.RawURLEncoding.EncodeToString(secret[:])
-			return coupon.Token{Secret: text, Hash: coupon.HashToken(text)}
+			return coupon.HashToken(base64.RawURLEncoding.EncodeToString(secret[:]))
 		},
 	}
 }

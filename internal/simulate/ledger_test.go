@@ -171,15 +171,16 @@ func TestSourceRepeatsItself(t *testing.T) {
 	if first >= second || same.ID() != first || other.ID() == first {
 		t.Errorf("ids %s, %s", first, second)
 	}
-	token := one.Token("A", "c1", 1)
-	if token != same.Token("A", "c1", 1) || token.Hash != coupon.HashToken(token.Secret) {
-		t.Errorf("token %+v", token)
+	token := one.Token("l", "A", "c1", 1)
+	if token != same.Token("m", "A", "c1", 1) || token != coupon.HashToken(TokenOf("a", "A", "c1", 1)) {
+		t.Errorf("token %x", token)
 	}
-	for _, different := range []coupon.Token{
-		one.Token("A", "c1", 2), one.Token("A", "c2", 1), one.Token("B", "c1", 1), other.Token("A", "c1", 1),
+	for _, different := range []coupon.TokenHash{
+		one.Token("l", "A", "c1", 2), one.Token("l", "A", "c2", 1), one.Token("l", "B", "c1", 1),
+		other.Token("l", "A", "c1", 1),
 	} {
-		if token.Hash == different.Hash {
-			t.Errorf("token %+v is shared", different)
+		if token == different {
+			t.Errorf("token %x is shared", different)
 		}
 	}
 }

@@ -26,9 +26,14 @@ func NewSource(seed string) coupon.Source {
 			id[8] = id[8]&0x3f | 0x80
 			return id.String()
 		},
-		Token: func(order, id string, generation int64) coupon.Token {
-			secret := fmt.Sprintf("%s:%s/%s#%d", seed, order, id, generation)
-			return coupon.Token{Secret: secret, Hash: coupon.HashToken(secret)}
+		Token: func(_, order, id string, generation int64) coupon.TokenHash {
+			return coupon.HashToken(TokenOf(seed, order, id, generation))
 		},
 	}
+}
+
+// TokenOf gives the token of a lease under a seed. It is made from the lease's name
+// in the cases, so that a case can present the token of a lease.
+func TokenOf(seed, order, id string, generation int64) string {
+	return fmt.Sprintf("%s:%s/%s#%d", seed, order, id, generation)
 }

@@ -44,11 +44,10 @@ func openAt(t testing.TB, url string, change ...func(*Options)) *Store {
 func realSource() coupon.Source {
 	return coupon.Source{
 		ID: func() string { return uuid.Must(uuid.NewV7()).String() },
-		Token: func(string, string, int64) coupon.Token {
+		Token: func(string, string, string, int64) coupon.TokenHash {
 			secret := make([]byte, 32)
 			_, _ = rand.Read(secret) // never fails
-			text := hex.EncodeToString(secret)
-			return coupon.Token{Secret: text, Hash: coupon.HashToken(text)}
+			return coupon.HashToken(hex.EncodeToString(secret))
 		},
 	}
 }

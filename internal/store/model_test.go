@@ -141,9 +141,8 @@ func (s *countingSource) source() coupon.Source {
 			s.next++
 			return fmt.Sprintf("00000000-0000-7000-8000-%012x", s.next)
 		},
-		Token: func(order, couponID string, generation int64) coupon.Token {
-			secret := fmt.Sprintf("%s/%s/%d", order, couponID, generation)
-			return coupon.Token{Secret: secret, Hash: coupon.HashToken(secret)}
+		Token: func(_, order, couponID string, generation int64) coupon.TokenHash {
+			return coupon.HashToken(fmt.Sprintf("%s/%s/%d", order, couponID, generation))
 		},
 	}
 }
