@@ -14,9 +14,9 @@ type row struct {
 	Messages []Message `json:"messages"`
 }
 
-// DecodeRow reads what EncodeRow wrote, also when something in between has
-// rearranged the JSON. Unknown fields are tolerated, unknown versions are
-// ErrRowVersion.
+// DecodeRow reads what this or an older EncodeRow wrote, also when something in
+// between has rearranged the JSON. Unknown fields are tolerated, unknown versions
+// are ErrRowVersion.
 func DecodeRow(payload []byte) ([]Message, error) {
 	if len(payload) > MaxRowBytes {
 		return nil, fmt.Errorf("decode outbox row: %d bytes, want at most %d", len(payload), MaxRowBytes)
@@ -28,7 +28,7 @@ func DecodeRow(payload []byte) ([]Message, error) {
 	if err := json.Unmarshal(payload, &decoded); err != nil {
 		return nil, fmt.Errorf("decode outbox row: %w", err)
 	}
-	if decoded.Version != RowVersion {
+	if decoded.Version < 1 || decoded.Version > RowVersion {
 		return nil, fmt.Errorf("decode outbox row: %w %d", ErrRowVersion, decoded.Version)
 	}
 	return decoded.Messages, nil
@@ -38,11 +38,13 @@ func DecodeRow(payload []byte) ([]Message, error) {
 // than encoding/json. It returns false for everything else, right or wrong. Bodies
 // were checked when they were written and are not looked into again.
 func readRow(payload []byte) ([]Message, bool) {
-	head := fmt.Appendf(nil, rowHead, RowVersion)
-	if !bytes.HasPrefix(payload, head) || !utf8.Valid(payload) {
+	if !utf8.Valid(payload) {
 		return nil, false
 	}
-	r := reader{payload: payload, text: string(payload), at: len(head)}
+	r := reader{payload: payload, text: string(payload)}
+	if !r.take(fmt.Sprintf(rowHead, 1)) && !r.take(fmt.Sprintf(rowHead, RowVersion)) {
+		return nil, false
+	}
 	messages := make([]Message, 0, min(MaxRowMessages, bytes.Count(payload, []byte(`{"id":`))))
 	for {
 		var m Message
@@ -113,6 +115,8 @@ func (r *reader) field(m *Message) bool {
 		m.NotBefore, ok = r.time()
 	case "delayQueue":
 		m.DelayQueue, ok = r.string()
+	case "seal":
+		m.Seal, ok = r.seal()
 	case "body":
 		m.Body, ok = r.value()
 	default:
@@ -166,6 +170,21 @@ func (r *reader) headers() (map[string]string, bool) {
 			return headers, r.take(`}`)
 		}
 	}
+}
+
+// seal reads a seal as it is written, both fields in order.
+func (r *reader) seal() (*Seal, bool) {
+	s := &Seal{}
+	var ok [2]bool
+	if !r.take(`{"lease":`) {
+		return nil, false
+	}
+	s.Lease, ok[0] = r.string()
+	if !r.take(`,"hash":`) {
+		return nil, false
+	}
+	s.Hash, ok[1] = r.string()
+	return s, ok[0] && ok[1] && r.take(`}`)
 }
 
 // value finds the end of an object or an array.

@@ -1,6 +1,8 @@
 package outbox
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// RowVersion is the version of the row format that EncodeRow writes.
-const RowVersion = 1
+// RowVersion is the newest version of the row format. A row is written in the
+// oldest version that can say what is in it, and rows of all versions are read:
+//
+//   - 1 is all but seals.
+//   - 2 has seals. A program that does not know them would publish the message
+//     without its token; it parks the row instead.
+const RowVersion = 2
 
 // A row is the head, the messages with commas between them, and the tail.
 const (
@@ -51,22 +58,44 @@ type Message struct {
 	NotBefore time.Time `json:"notBefore,omitzero"`
 	// DelayQueue is the queue a delayed message ends in.
 	DelayQueue string `json:"delayQueue,omitzero"`
-	// Body is sent byte for byte; nil is an empty body.
+	// Seal stands for the lease token that the publisher puts into the body; nil
+	// when the body is complete.
+	Seal *Seal `json:"seal,omitempty"`
+	// Body is sent byte for byte, but for the token; nil is an empty body.
 	Body json.RawMessage `json:"body,omitempty"`
+}
+
+// Seal says that the token of a lease belongs into the body of its message. It is
+// put there when the message is published and is never stored.
+type Seal struct {
+	// Lease is the id of the lease.
+	Lease string `json:"lease"`
+	// Hash is the SHA-256 of the token in lower-case hex.
+	Hash string `json:"hash"`
+}
+
+// isSound says whether the seal names a lease and a token.
+func (s *Seal) isSound() bool {
+	hash, err := hex.DecodeString(s.Hash)
+	return s.Lease != "" && err == nil && len(hash) == sha256.Size
 }
 
 // EncodeRow renders the messages of one transaction, in order, as the payload of
 // one row: JSON a person can read. It refuses an empty list, a message without an
-// id, text that is not UTF-8, a body that is not JSON, and what is over the limits.
+// id, text that is not UTF-8, a body that is not JSON, a seal that is not whole or
+// has no body to go into, and what is over the limits.
 func EncodeRow(messages []Message) ([]byte, error) {
 	if len(messages) == 0 || len(messages) > MaxRowMessages {
 		return nil, fmt.Errorf("encode outbox row: %d messages, want 1 to %d", len(messages), MaxRowMessages)
 	}
-	size := 64
+	size, version := 64, 1
 	for i := range messages {
 		size += messageOverhead + len(messages[i].Body)
+		if messages[i].Seal != nil {
+			version = 2
+		}
 	}
-	out := fmt.Appendf(make([]byte, 0, size), rowHead, RowVersion)
+	out := fmt.Appendf(make([]byte, 0, size), rowHead, version)
 	w := writer{out: out}
 	for i := range messages {
 		if i > 0 {
@@ -113,6 +142,7 @@ func (w *writer) message(m *Message) {
 	}
 	w.time("notBefore", m.NotBefore)
 	w.text("delayQueue", m.DelayQueue)
+	w.seal(m)
 	w.body(m.Body)
 	w.out = append(w.out, '}')
 }
@@ -159,6 +189,21 @@ func (w *writer) headers(headers map[string]string) {
 		w.name(key)
 		w.quote(headers[key])
 	}
+	w.out = append(w.out, '}')
+}
+
+func (w *writer) seal(m *Message) {
+	if m.Seal == nil {
+		return
+	}
+	if !m.Seal.isSound() || len(m.Body) == 0 {
+		w.fail(errors.New("a seal needs a lease, the hash of its token, and a body"))
+		return
+	}
+	w.name("seal")
+	w.out = append(w.out, '{')
+	w.text("lease", m.Seal.Lease)
+	w.text("hash", m.Seal.Hash)
 	w.out = append(w.out, '}')
 }
 

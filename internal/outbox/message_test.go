@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,20 @@ func TestRowIsReadable(t *testing.T) {
 	}
 }
 
+// A row without a seal stays in the version that programs of before seals read.
+func TestSealIsWrittenBesideItsBody(t *testing.T) {
+	seal := &outbox.Seal{Lease: "0197-l", Hash: strings.Repeat("0a", 32)}
+	row, err := outbox.EncodeRow([]outbox.Message{{ID: "a"}, {ID: "b", Seal: seal, Body: json.RawMessage(`{"code":"C1"}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"v":2,"messages":[{"id":"a"},{"id":"b","seal":{"lease":"0197-l","hash":"` + strings.Repeat("0a", 32) +
+		`"},"body":{"code":"C1"}}]}`
+	if diff := cmp.Diff(want, string(row)); diff != "" {
+		t.Errorf("row (-want +got):\n%s", diff)
+	}
+}
+
 func TestRowReadsBackRearranged(t *testing.T) {
 	row := `{ "messages": [ {"body": {"a": [1, 2]}, "id": "m", "future": {"x": 1}} ], "more": true, "v": 1 }`
 	got, err := outbox.DecodeRow([]byte(row))
@@ -57,6 +72,7 @@ func TestRowReadsBackRearranged(t *testing.T) {
 }
 
 func TestEncodeRowRefuses(t *testing.T) {
+	body, hash := json.RawMessage(`{}`), strings.Repeat("0a", 32)
 	big := json.RawMessage(`"` + strings.Repeat("x", outbox.MaxRowBytes) + `"`)
 	for name, messages := range map[string][]outbox.Message{
 		"no messages":           nil,
@@ -67,6 +83,11 @@ func TestEncodeRowRefuses(t *testing.T) {
 		"header key not text":   {{ID: "a", Headers: map[string]string{"\xff": ""}}},
 		"impossible time":       {{ID: "a", Time: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)}},
 		"too many bytes":        {{ID: "a", Body: big}},
+		"seal without lease":    {{ID: "a", Body: body, Seal: &outbox.Seal{Hash: hash}}},
+		"seal without hash":     {{ID: "a", Body: body, Seal: &outbox.Seal{Lease: "l"}}},
+		"seal of a short hash":  {{ID: "a", Body: body, Seal: &outbox.Seal{Lease: "l", Hash: hash[2:]}}},
+		"seal of no hex":        {{ID: "a", Body: body, Seal: &outbox.Seal{Lease: "l", Hash: "0g" + hash[2:]}}},
+		"seal without body":     {{ID: "a", Seal: &outbox.Seal{Lease: "l", Hash: hash}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if row, err := outbox.EncodeRow(messages); err == nil {
@@ -81,7 +102,8 @@ func TestDecodeRowRefuses(t *testing.T) {
 		row  string
 		want error
 	}{
-		"newer version":  {`{"v":2,"messages":[{"id":"a"}]}`, outbox.ErrRowVersion},
+		"newer version":  {`{"v":3,"messages":[{"id":"a"}]}`, outbox.ErrRowVersion},
+		"version 0":      {`{"v":0,"messages":[{"id":"a"}]}`, outbox.ErrRowVersion},
 		"no version":     {`{"messages":[{"id":"a"}]}`, outbox.ErrRowVersion},
 		"not JSON":       {`{"v":1,`, nil},
 		"other types":    {`{"v":1,"messages":{"id":"a"}}`, nil},
@@ -125,6 +147,11 @@ func TestRowRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Body = body
+			if rapid.Bool().Draw(t, "sealed") {
+				m.Seal = &outbox.Seal{
+					Lease: rapid.StringN(1, 20, -1).Draw(t, "lease"), Hash: rapid.StringMatching(`[0-9a-f]{64}`).Draw(t, "hash"),
+				}
+			}
 		}
 		return m
 	})
@@ -141,7 +168,11 @@ func TestRowRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("messages (-want +got):\n%s", diff)
 		}
-		standard, err := json.Marshal(map[string]any{"v": 1, "messages": want})
+		version := 1
+		if slices.ContainsFunc(want, func(m outbox.Message) bool { return m.Seal != nil }) {
+			version = 2
+		}
+		standard, err := json.Marshal(map[string]any{"v": version, "messages": want})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -132,7 +132,7 @@ func TestUnreadableRowIsParkedAtOnce(t *testing.T) {
 		w.commit(0, "a")
 		broken, newer := w.store.Draw(), w.store.Draw()
 		w.store.Commit(0, broken, []byte("{"))
-		w.store.Commit(0, newer, []byte(`{"v":2,"messages":[{"id":"x"}]}`))
+		w.store.Commit(0, newer, []byte(`{"v":3,"messages":[{"id":"x"}]}`))
 		w.commit(0, "b")
 		relay, stop := w.start(w.process(), outbox.Options{})
 		w.await("the others published", 0, func() bool { return w.store.Count(0) == 0 })
@@ -141,7 +141,7 @@ func TestUnreadableRowIsParkedAtOnce(t *testing.T) {
 			t.Errorf("messages (-want +got):\n%s", diff)
 		}
 		parked := w.store.Parked(0)
-		if len(parked) != 2 || string(parked[0].Payload) != "{" || !strings.Contains(parked[1].Reason, "unknown outbox row version 2") {
+		if len(parked) != 2 || string(parked[0].Payload) != "{" || !strings.Contains(parked[1].Reason, "unknown outbox row version 3") {
 			t.Errorf("parked = %+v, want both rows as they were", parked)
 		}
 		if s := relay.Stats()[0]; s.Retries != 0 {
