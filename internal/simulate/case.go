@@ -69,6 +69,9 @@ type CouponSetup struct {
 type ConfigSetup struct {
 	Stacking   string `json:"stacking"`
 	OrderLease *int64 `json:"orderLease"`
+	QuoteLease *int64 `json:"quoteLease"`
+	// RenewCap is how long after its validity a coupon may stay leased.
+	RenewCap *int64 `json:"renewCap"`
 }
 
 // Step is one thing done. Fields that an operation does not use stay empty.
@@ -98,6 +101,16 @@ type Step struct {
 	Fact       string          `json:"fact"`
 	Codes      []string        `json:"codes"`
 	Template   string          `json:"template"`
+
+	// Of commands.
+	Coupon          string          `json:"coupon"`
+	TTL             json.RawMessage `json:"ttl"`
+	Key             string          `json:"key"`
+	Request         string          `json:"request"`
+	Drop            []string        `json:"drop"`
+	Add             []string        `json:"add"`
+	Force           bool            `json:"force"`
+	ExpectedVersion int64           `json:"expectedVersion"`
 }
 
 // Instant is a time of a case: seconds after its start, or an ISO instant.

@@ -23,7 +23,8 @@ const defaultReason = "customer"
 func supported(operation string) bool {
 	switch operation {
 	case "OrderPlaced", "PaymentSucceeded", "OrderClosed", "RefundApproved",
-		"LeaseExpiryDue", "Import", "ExpireScan":
+		"LeaseExpiryDue", "Import", "ExpireScan",
+		"Lock", "Renew", "Redeem", "Release", "Swap", "Void", "Reverse":
 		return true
 	default:
 		return false
@@ -60,7 +61,7 @@ func (r *run) fact(ctx context.Context, step *Step) (coupon.Fact, error) {
 	case "LeaseExpiryDue":
 		return r.leaseDue(ctx, step)
 	default:
-		return nil, unsupportedError{step.Do}
+		return r.command(ctx, step)
 	}
 }
 

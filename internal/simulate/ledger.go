@@ -26,6 +26,8 @@ type Ledger struct {
 	mutex     sync.Mutex
 	failures  []error
 	receipts  map[string]*coupon.Receipt
+	answers   map[string]*coupon.Answer
+	flows     map[string][]coupon.FlowRow
 	orders    map[string]*coupon.Order
 	coupons   map[string]*coupon.Coupon
 	templates map[string]*coupon.Template
@@ -49,6 +51,8 @@ func NewLedger(now func() time.Time, rules coupon.Rules, source coupon.Source) *
 	return &Ledger{
 		Now: now, Rules: rules, Source: source,
 		receipts:    map[string]*coupon.Receipt{},
+		answers:     map[string]*coupon.Answer{},
+		flows:       map[string][]coupon.FlowRow{},
 		orders:      map[string]*coupon.Order{},
 		coupons:     map[string]*coupon.Coupon{},
 		templates:   map[string]*coupon.Template{},
@@ -98,6 +102,10 @@ func (l *Ledger) load(requests []coupon.Request) *coupon.World {
 			kept := *receipt
 			world.AddReceipt(&kept)
 		}
+		if answer := l.answers[r.Key]; answer != nil {
+			kept := *answer
+			world.AddAnswer(&kept)
+		}
 		l.loadOrders(world, r.Fact.Orders())
 		l.loadCoupons(world, r.Fact.Coupons())
 	}
@@ -105,6 +113,11 @@ func (l *Ledger) load(requests []coupon.Request) *coupon.World {
 		l.loadOrders(world, missing)
 	}
 	l.loadCoupons(world, world.NamedCoupons())
+	for i := range requests {
+		if f, ok := requests[i].Fact.(coupon.ReverseChange); ok {
+			l.loadLast(world, f.Coupon)
+		}
+	}
 	for _, template := range l.templates {
 		row := *template
 		world.AddTemplate(&row)
@@ -139,6 +152,22 @@ func (l *Ledger) loadCoupons(world *coupon.World, ids []string) {
 	}
 }
 
+// loadLast hands over the latest ledger row of a coupon, with the redemption that it
+// names.
+func (l *Ledger) loadLast(world *coupon.World, id string) {
+	rows := l.operations[id]
+	if len(rows) == 0 {
+		return
+	}
+	last := coupon.Last{Operation: rows[len(rows)-1]}
+	for i := range l.redemptions[id] {
+		if row := l.redemptions[id][i]; row.ID == last.Operation.RedemptionID {
+			last.Redemption = &row.Redemption
+		}
+	}
+	world.AddLast(last)
+}
+
 // commit keeps the changes, and refuses what the database would refuse.
 func (l *Ledger) commit(world *coupon.World) error {
 	changes := world.Changes()
@@ -159,10 +188,30 @@ func (l *Ledger) commit(world *coupon.World) error {
 			}
 		}
 	}
+	if err := l.refuseTaken(changes); err != nil {
+		return err
+	}
 	l.keepRows(changes)
 	l.keepEvidence(changes)
 	for _, rules := range world.NewPolicies() {
 		l.policies[rules.Version] = rules
+	}
+	return nil
+}
+
+// refuseTaken refuses a key that has its answer, and a step of a flow that was done.
+func (l *Ledger) refuseTaken(changes *coupon.Changes) error {
+	for _, answer := range changes.Answers {
+		if l.answers[answer.Key] != nil {
+			return fmt.Errorf("key %q has its answer", answer.Key)
+		}
+	}
+	for _, row := range changes.Flows {
+		if slices.ContainsFunc(l.flows[row.RedeemNo], func(known coupon.FlowRow) bool {
+			return known.Step.Ends() == row.Step.Ends()
+		}) {
+			return fmt.Errorf("redemption %s: step %s comes twice", row.RedeemNo, row.Step)
+		}
 	}
 	return nil
 }
@@ -200,6 +249,13 @@ func (l *Ledger) keepEvidence(changes *coupon.Changes) {
 	}
 	for _, decision := range changes.Decisions {
 		l.decisions[decision.Coupon] = append(l.decisions[decision.Coupon], *decision)
+	}
+	for _, answer := range changes.Answers {
+		row := *answer
+		l.answers[row.Key] = &row
+	}
+	for _, row := range changes.Flows {
+		l.flows[row.RedeemNo] = append(l.flows[row.RedeemNo], row)
 	}
 	for _, review := range changes.Reviews {
 		l.reviews = append(l.reviews, *review)
@@ -339,6 +395,24 @@ func (l *Ledger) History(_ context.Context, id string) (coupon.History, bool, er
 		return coupon.History{}, false, nil
 	}
 	return l.history(id), true, nil
+}
+
+// Answer gives what a command was answered under a key; nil when there was none.
+func (l *Ledger) Answer(_ context.Context, key string) (*coupon.Answer, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if answer := l.answers[key]; answer != nil {
+		kept := *answer
+		return &kept, nil
+	}
+	return nil, nil
+}
+
+// Flow gives the steps of a redemption at a till, first to last.
+func (l *Ledger) Flow(_ context.Context, redeemNo string) ([]coupon.FlowRow, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return slices.Clone(l.flows[redeemNo]), nil
 }
 
 // Order gives the row of an order, empty if nothing is known of it.

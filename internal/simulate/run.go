@@ -66,8 +66,17 @@ func newRun(c *Case, open Open, space string) *run {
 	r.now = r.t0
 	rules := coupon.DefaultRules()
 	rules.Stacking = coupon.Stacking(cmp.Or(c.Setup.Config.Stacking, string(rules.Stacking)))
-	if seconds := c.Setup.Config.OrderLease; seconds != nil {
-		rules.OrderLease = time.Duration(*seconds) * time.Second
+	for _, config := range []struct {
+		seconds *int64
+		rule    *time.Duration
+	}{
+		{c.Setup.Config.OrderLease, &rules.OrderLease},
+		{c.Setup.Config.QuoteLease, &rules.QuoteLease},
+		{c.Setup.Config.RenewCap, &rules.RenewGrace},
+	} {
+		if config.seconds != nil {
+			*config.rule = time.Duration(*config.seconds) * time.Second
+		}
 	}
 	// A case may tell of a fact long before or after its delivery.
 	rules.FutureTolerance = 100 * 365 * 24 * time.Hour
@@ -164,7 +173,14 @@ func (r *run) do(ctx context.Context, step *Step, index int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	outcome, err := r.apply(ctx, r.request(step, index, fact))
+	request := r.request(step, index, fact)
+	if _, command := fact.(coupon.Command); command {
+		request.Key = r.name(cmp.Or(step.Key, fmt.Sprintf("step-%d", index)))
+	}
+	outcome, err := r.apply(ctx, request)
+	if outcome.Answer != nil { // a repeated command is answered as it was
+		return string(outcome.Answer.Code), err
+	}
 	return string(outcome.Code), err
 }
 
