@@ -104,6 +104,8 @@ func judgeText(flag *kong.Flag, value string) string {
 	switch flag.Tag.Get("form") {
 	case "url":
 		return judgeURL(value, strings.Fields(flag.Tag.Get("schemes")))
+	case "keys":
+		return judgeKeys(value)
 	case "file":
 		// Whether it holds what it should is found out where it is used.
 		if _, err := os.Stat(value); err != nil {

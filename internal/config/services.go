@@ -4,7 +4,8 @@ import (
 	"net/url"
 )
 
-// Services says where PostgreSQL, RabbitMQ and Redis are. The daemon and the
+// Services says where PostgreSQL, RabbitMQ and Redis are, and what lease tokens are
+// made from. The daemon and the
 // operator's tool share it.
 type Services struct {
 	PostgresURL string `name:"postgres-url" env:"COUPONLEASE_POSTGRES_URL" placeholder:"URL" redact:"" form:"url" schemes:"postgres postgresql" needed:"postgres://user:password@host:5432/database" help:"PostgreSQL, as postgres://user:password@host:5432/database?sslmode=verify-full."`
@@ -18,6 +19,8 @@ type Services struct {
 	AMQPCAFile string `name:"amqp-ca-file" env:"COUPONLEASE_AMQP_CA_FILE" placeholder:"FILE" form:"file" help:"PEM file of the authorities trusted for amqps. Empty: those of the system."`
 
 	RedisURL string `name:"redis-url" env:"COUPONLEASE_REDIS_URL" placeholder:"URL" redact:"" form:"url" schemes:"redis rediss" help:"Redis, as rediss://user:password@host:6379/0. Empty: claims are answered by the database alone."`
+
+	Tokens `embed:""`
 }
 
 // Postgres is the database's URL with the authorities to trust.

@@ -35,13 +35,22 @@ func setting(flag *kong.Flag) Setting {
 		s.Env = flag.Envs[0]
 	}
 	if s.IsSecret {
-		s.Value = Redact(s.Value)
+		s.Value = hide(flag, s.Value)
 	}
 	return s
 }
 
 // redacted stands in the place of a secret.
 const redacted = "xxxxx"
+
+// hide gives what may be seen of a secret: of a URL all but the passwords, of
+// everything else whether it is set.
+func hide(flag *kong.Flag, value string) string {
+	if flag.Tag.Get("form") == "url" || value == "" {
+		return Redact(value)
+	}
+	return redacted
+}
 
 // Redact gives a service's URL without what must not be seen: the password, and
 // the values of all parameters but the harmless ones. Text that is not a URL is

@@ -27,8 +27,12 @@ func OpenDatabase(ctx context.Context, services config.Services, logger *slog.Lo
 	if services.PostgresURL == "" {
 		return nil, unset("COUPONLEASE_POSTGRES_URL")
 	}
+	keys, _, err := services.LeaseKeys()
+	if err != nil {
+		return nil, Usage(err)
+	}
 	opened, err := store.Open(ctx, services.Postgres(), store.Options{
-		Rules: coupon.DefaultRules(), Source: engine.NewSource(), ApplicationName: clientName,
+		Rules: coupon.DefaultRules(), Source: engine.NewSource(keys), ApplicationName: clientName,
 	})
 	if err != nil {
 		return nil, Usage(err)

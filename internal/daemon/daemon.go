@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"couponlease/internal/config"
+	"couponlease/internal/leasetoken"
 	"couponlease/internal/telemetry"
 )
 
@@ -20,6 +21,9 @@ import (
 type Daemon struct {
 	cfg     config.Daemon
 	version string
+	// keys make lease tokens; keysAreOwn says that nobody else has them.
+	keys       leasetoken.Keys
+	keysAreOwn bool
 	// host names the machine, owner this start of this replica.
 	host, owner string
 	log         *slog.Logger
@@ -34,6 +38,10 @@ func New(cfg config.Daemon, version string, logger *slog.Logger) (*Daemon, error
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
+	keys, configured, err := cfg.LeaseKeys()
+	if err != nil {
+		return nil, err
+	}
 	listener, err := net.Listen("tcp", cfg.HTTPAddr)
 	if err != nil {
 		return nil, fmt.Errorf("take the HTTP address: %w", err)
@@ -43,7 +51,7 @@ func New(cfg config.Daemon, version string, logger *slog.Logger) (*Daemon, error
 		host = "unknown"
 	}
 	return &Daemon{
-		cfg: cfg, version: version, host: host, owner: host + "/" + uuid.NewString(),
+		cfg: cfg, keys: keys, keysAreOwn: !configured, version: version, host: host, owner: host + "/" + uuid.NewString(),
 		log: logger, metrics: telemetry.New(), health: newHealth(), listener: listener,
 	}, nil
 }
@@ -55,6 +63,11 @@ func (d *Daemon) Address() string { return d.listener.Addr().String() }
 // after a clean stop, else what went wrong.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.log.Info("coupond starts", "version", d.version, "http", d.Address())
+	if d.keysAreOwn {
+		d.log.Warn("no token keys are set, so this process has drawn one for itself: "+
+			"an answer that another replica or a later process gives lacks its lease token; "+
+			"give all replicas the same key", "make one with", "openssl rand -base64 32", "set", "COUPONLEASE_TOKEN_KEYS")
+	}
 	d.watchProcess()
 	server := d.serve()
 	err := d.work(ctx, server.failed)

@@ -15,6 +15,7 @@ import (
 	"couponlease/internal/config"
 	"couponlease/internal/coupon"
 	"couponlease/internal/engine"
+	"couponlease/internal/leasetoken"
 	"couponlease/internal/store"
 	"couponlease/internal/testkit"
 	"couponlease/messages"
@@ -45,7 +46,7 @@ func openShop(t *testing.T) *shop {
 	s := &shop{t: t, postgres: testkit.Postgres(t), broker: testkit.RabbitMQ(t)}
 	ctx := t.Context()
 	var err error
-	s.store, err = store.Open(ctx, s.postgres, store.Options{Rules: coupon.DefaultRules(), Source: engine.NewSource()})
+	s.store, err = store.Open(ctx, s.postgres, store.Options{Rules: coupon.DefaultRules(), Source: engine.NewSource(leasetoken.Random())})
 	must(t, err, "open store")
 	t.Cleanup(s.store.Close)
 	must(t, s.store.MigrateUp(ctx), "migrate")

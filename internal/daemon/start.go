@@ -70,7 +70,7 @@ func (p *parts) open(ctx context.Context) (err error) {
 			OrderLease: p.cfg.OrderLease, Stacking: coupon.Stacking(p.cfg.Stacking),
 			FutureTolerance: p.cfg.FutureTolerance,
 		},
-		Source:           engine.NewSource(),
+		Source:           engine.NewSource(p.keys),
 		StatementTimeout: p.cfg.StatementTimeout,
 		InboxRetention:   p.cfg.InboxRetentionDays,
 		ApplicationName:  "coupond writer",

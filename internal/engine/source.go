@@ -1,22 +1,17 @@
 package engine
 
 import (
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 
 	"github.com/google/uuid"
 
 	"couponlease/internal/coupon"
+	"couponlease/internal/leasetoken"
 )
 
-// tokenBytes is the length of a lease token: 256 random bits.
-const tokenBytes = 32
-
-// NewSource gives UUIDv7 ids and unguessable tokens from the system's generator.
-// Without randomness no lease can be granted safely, so its absence ends the
-// process.
-func NewSource() coupon.Source {
+// NewSource gives UUIDv7 ids, and tokens made from the keys and the lease's id.
+// Without randomness no id is unique, so its absence ends the process.
+func NewSource(keys leasetoken.Keys) coupon.Source {
 	return coupon.Source{
 		ID: func() string {
 			id, err := uuid.NewV7()
@@ -25,12 +20,6 @@ func NewSource() coupon.Source {
 			}
 			return id.String()
 		},
-		Token: func(string, string, string, int64) coupon.TokenHash {
-			var secret [tokenBytes]byte
-			if _, err := rand.Read(secret[:]); err != nil {
-				panic(fmt.Errorf("draw a token: %w", err))
-			}
-			return coupon.HashToken(base64.RawURLEncoding.EncodeToString(secret[:]))
-		},
+		Token: func(lease, _, _ string, _ int64) coupon.TokenHash { return keys.Hash(lease) },
 	}
 }

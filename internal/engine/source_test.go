@@ -7,10 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"couponlease/internal/leasetoken"
 )
 
 func TestIDsAreUniqueAndInOrder(t *testing.T) {
-	source := NewSource()
+	source := NewSource(leasetoken.Random())
 	const goroutines, each = 8, 2000
 	lists := make([][]string, goroutines)
 	var group sync.WaitGroup
@@ -39,22 +40,30 @@ func TestIDsAreUniqueAndInOrder(t *testing.T) {
 	}
 }
 
-func TestTokensDiffer(t *testing.T) {
-	source := NewSource()
-	if a, b := source.Token("L1", "O1", "C1", 1), source.Token("L2", "O1", "C1", 1); a == b {
-		t.Error("two tokens are equal")
+func TestTokensAreThoseOfTheKeys(t *testing.T) {
+	keys := leasetoken.Random()
+	source := NewSource(keys)
+	hash := source.Token("L1", "O1", "C1", 1)
+	if hash != keys.Hash("L1") {
+		t.Error("the hash is not that of the lease's token")
+	}
+	if hash == source.Token("L2", "O1", "C1", 1) {
+		t.Error("two leases have the same token")
+	}
+	if hash == NewSource(leasetoken.Random()).Token("L1", "O1", "C1", 1) {
+		t.Error("two keys make the same token")
 	}
 }
 
 func BenchmarkID(b *testing.B) {
-	source := NewSource()
+	source := NewSource(leasetoken.Random())
 	for b.Loop() {
 		source.ID()
 	}
 }
 
 func BenchmarkToken(b *testing.B) {
-	source := NewSource()
+	source := NewSource(leasetoken.Random())
 	for b.Loop() {
 		source.Token("L1", "O1", "C1", 1)
 	}

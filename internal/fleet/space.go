@@ -10,6 +10,7 @@ import (
 	"couponlease/internal/batcher"
 	"couponlease/internal/coupon"
 	"couponlease/internal/engine"
+	"couponlease/internal/leasetoken"
 	"couponlease/internal/store"
 	"couponlease/internal/testkit"
 )
@@ -47,7 +48,7 @@ func newSpace(t testing.TB, postgresURL string, broker testkit.Broker) *Space {
 	s := &Space{PostgresURL: postgresURL, Broker: broker}
 	var err error
 	s.Store, err = store.Open(ctx, s.PostgresURL, store.Options{
-		Rules: coupon.DefaultRules(), Source: engine.NewSource(), ApplicationName: "fleet",
+		Rules: coupon.DefaultRules(), Source: engine.NewSource(leasetoken.Random()), ApplicationName: "fleet",
 	})
 	must(t, err, "open store")
 	t.Cleanup(s.Store.Close)
