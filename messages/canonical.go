@@ -11,6 +11,40 @@ func (d *document) hash(messageType string, value int32) [sha256.Size]byte {
 	return sha256.Sum256(d.appendCanonical(out, value))
 }
 
+// ContentHash is what a command asks for: the SHA-256 of type and data in
+// canonical form like Hash, but without the members that say which command this is
+// and when it was given (idempotencyKey and occurredAt). A key that comes again
+// with another ContentHash is used for something else.
+func (e Envelope) ContentHash() [sha256.Size]byte {
+	r, root := e.open(e.Type)
+	if r.fault != nil {
+		// No Decode function takes such data either.
+		return sha256.Sum256(append([]byte(e.Type+"\n"), e.Data...))
+	}
+	d := r.doc
+	out := make([]byte, 0, len(e.Type)+len("\n{}")+len(e.Data))
+	out = append(out, e.Type...)
+	out = append(out, "\n{"...)
+	for member := d.nodes[root].first; member != 0; member = d.nodes[member].next {
+		switch string(d.nodes[member].key) {
+		case "idempotencyKey", "occurredAt":
+		default:
+			out = d.appendMember(out, member)
+		}
+	}
+	return sha256.Sum256(append(out, '}'))
+}
+
+// appendMember writes a member of an object, after a comma if it is not the first.
+func (d *document) appendMember(out []byte, member int32) []byte {
+	if out[len(out)-1] != '{' {
+		out = append(out, ',')
+	}
+	out = appendString(out, d.nodes[member].key)
+	out = append(out, ':')
+	return d.appendCanonical(out, member)
+}
+
 // appendCanonical writes a value so that two texts give the same bytes exactly
 // when they mean the same: no white space, members in the order of their names,
 // each character of a string in its shortest form. Numbers stay as they were
@@ -21,12 +55,7 @@ func (d *document) appendCanonical(out []byte, value int32) []byte {
 	case n.kind == '{':
 		out = append(out, '{')
 		for member := n.first; member != 0; member = d.nodes[member].next {
-			if member != n.first {
-				out = append(out, ',')
-			}
-			out = appendString(out, d.nodes[member].key)
-			out = append(out, ':')
-			out = d.appendCanonical(out, member)
+			out = d.appendMember(out, member)
 		}
 		return append(out, '}')
 	case n.kind == '[':

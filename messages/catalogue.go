@@ -26,11 +26,14 @@ const (
 	TypeRenewLease    = "coupon.renew.v1"
 	TypeReleaseLease  = "coupon.release.v1"
 	TypeRedeemCoupon  = "coupon.redeem.v1"
+	TypeSwapCoupons   = "coupon.swap.v1"
 	TypeReturnCoupon  = "coupon.return.v1"
 	TypeVoidCoupon    = "coupon.void.v1"
 	TypeReverseChange = "coupon.reverse.v1"
 	TypeClaimCoupon   = "coupon.claim.v1"
 	TypeIssueCoupons  = "coupon.issue.v1"
+
+	TypeRedeemRequested = "coupon.redeem_requested.v1"
 )
 
 // Types of the messages that go out.
@@ -98,6 +101,8 @@ var contracts = [...]Contract{
 	{TypeRenewLease, "RenewLease", KindCommand, ExchangeCommands, "coupon-commands"},
 	{TypeReleaseLease, "ReleaseLease", KindCommand, ExchangeCommands, "coupon-commands"},
 	{TypeRedeemCoupon, "RedeemCoupon", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeRedeemRequested, "RedeemRequested", KindCommand, ExchangeCommands, "coupon-commands"},
+	{TypeSwapCoupons, "SwapCoupons", KindCommand, ExchangeCommands, "coupon-commands"},
 	{TypeReturnCoupon, "ReturnCoupon", KindCommand, ExchangeCommands, "coupon-commands"},
 	{TypeVoidCoupon, "VoidCoupon", KindCommand, ExchangeCommands, "coupon-commands"},
 	{TypeReverseChange, "ReverseChange", KindCommand, ExchangeCommands, "coupon-commands"},

@@ -28,7 +28,7 @@ func TestContracts(t *testing.T) {
 			t.Errorf("NameOf(%s): got %q, %t", c.Type, name, ok)
 		}
 	}
-	want := map[Kind]int{KindFact: 4, KindTimer: 1, KindCommand: 9, KindEvent: 17, KindReply: 1}
+	want := map[Kind]int{KindFact: 4, KindTimer: 1, KindCommand: 11, KindEvent: 17, KindReply: 1}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("messages by kind (-want +got):\n%s", diff)
 	}
@@ -63,7 +63,7 @@ func TestPublicCode(t *testing.T) {
 		"UNKNOWN_COUPON", "IDEMPOTENCY_MISMATCH", "TOKEN_MISMATCH", "VOIDED", "REFUNDED", "EXPIRED",
 		"ALREADY_LOCKED", "ALREADY_USED", "NOT_OWNER", "TEMPLATE_OFFLINE", "NOT_STARTED",
 		"USE_LIMIT_REACHED", "BUDGET_EXHAUSTED", "STACKING_ALL", "LEASE_GONE", "ILLEGAL_STATE",
-		"ORDER_ALREADY_CLOSED", "IN_USE",
+		"ORDER_ALREADY_CLOSED", "IN_USE", "EXISTING_REDEMPTION", "REJECTED", "RETURNED", "TIME_OUT_OF_RANGE",
 	} {
 		want[hidden] = PublicCode("UNKNOWN_COUPON")
 	}
@@ -71,9 +71,19 @@ func TestPublicCode(t *testing.T) {
 	if diff := cmp.Diff(want, publicCodes); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	for _, other := range []string{"", "A_CODE_OF_TOMORROW", "OK"} {
+	for _, other := range []string{"", "A_CODE_OF_TOMORROW", "OK", "ILLEGAL_STATE:USED", "REJECTED:VOIDED"} {
 		if got := PublicCode(other); got != PublicNotAvailable {
 			t.Errorf("PublicCode(%q): got %s, want %s", other, got, PublicNotAvailable)
+		}
+	}
+}
+
+func TestPublicCodeIgnoresWhatFollowsAColon(t *testing.T) {
+	for code, want := range map[string]string{
+		"RENEW_CAP:2026-03-01": PublicLimitReached, "VERSION_CONFLICT:4": PublicTryAgain, ":RENEW_CAP": PublicNotAvailable,
+	} {
+		if got := PublicCode(code); got != want {
+			t.Errorf("PublicCode(%q): got %s, want %s", code, got, want)
 		}
 	}
 }

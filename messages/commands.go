@@ -5,10 +5,6 @@ import "time"
 // MaxIssue is how many coupons one IssueCoupons may name.
 const MaxIssue = 500
 
-// MinToken is the shortest lease token a caller may choose: 32 characters of
-// base64 or hexadecimal hold 128 random bits and more.
-const MinToken = 32
-
 // CommandHead is what every command carries.
 type CommandHead struct {
 	// IdempotencyKey makes repeating a command safe: the same key with the same
@@ -25,21 +21,25 @@ func (r *reader) head(at int32, e Envelope) CommandHead {
 // token is a required lease token.
 func (r *reader) token(at int32) Token { return Token(r.text(at, "leaseToken")) }
 
-// LockCoupon asks to lease a coupon to an order that is not placed yet.
+// leaseVersion is 0 when absent.
+func (r *reader) leaseVersion(at int32) int64 {
+	version, _ := r.integer(at, "leaseVersion", 1, MaxNumber)
+	return version
+}
+
+// LockCoupon asks to lease a coupon to a quote: an order that is not placed yet.
+// The answer has the lease's token and version; OrderPlaced with that token takes
+// the lease over.
 type LockCoupon struct {
 	CommandHead
 	// Code is compared without letter case and outer white space.
 	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
-	// OrderID names the order, quote or receipt that is to hold the lease.
+	// OrderID names the quote that is to hold the lease.
 	OrderID string `json:"orderId" jsonschema:"minLength=1,maxLength=200"`
 	// CustomerID names the buyer; absent if nobody is known.
 	CustomerID string `json:"customerId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
-	// Purpose is QUOTE, ORDER or TILL.
-	Purpose string `json:"purpose" jsonschema:"enum=QUOTE,enum=ORDER,enum=TILL"`
-	// LeaseToken is a secret that the caller draws at random and keeps. It is
-	// what renews, releases and redeems the lease; only its hash is stored.
-	LeaseToken Token `json:"leaseToken" jsonschema:"minLength=32,maxLength=200"`
-	// Lease is a number of seconds, null for no end, or absent for the default.
+	// Lease is a number of seconds, or absent for the default. A quote's lease
+	// always has an end.
 	Lease LeaseTerm `json:"leaseSeconds,omitzero"`
 }
 
@@ -51,12 +51,7 @@ func DecodeLockCoupon(e Envelope) (LockCoupon, error) {
 		Code:        r.text(at, "code"),
 		OrderID:     r.text(at, "orderId"),
 		CustomerID:  r.optionalText(at, "customerId"),
-		Purpose:     r.oneOf(at, "purpose", "QUOTE", "ORDER", "TILL"),
-		LeaseToken:  r.token(at),
-		Lease:       r.leaseTerm(at, "leaseSeconds"),
-	}
-	if r.fault == nil && len([]rune(string(c.LeaseToken))) < MinToken {
-		r.refuse(FieldInvalid, r.find(at, "leaseToken"), "must have at least 32 characters")
+		Lease:       r.endingLease(at, "leaseSeconds"),
 	}
 	return c, r.err()
 }
@@ -68,6 +63,10 @@ type RenewLease struct {
 	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
 	// LeaseToken proves who owns the lease.
 	LeaseToken Token `json:"leaseToken" jsonschema:"minLength=1,maxLength=200"`
+	// LeaseVersion refuses the command if the lease has another version than this,
+	// the stateVersion that the lock or the last renewal answered with; absent
+	// accepts any.
+	LeaseVersion int64 `json:"leaseVersion,omitempty" jsonschema:"minimum=1,maximum=9007199254740991,nullable"`
 	// Lease counts from now: a number of seconds, null for no end, or absent for
 	// the default.
 	Lease LeaseTerm `json:"leaseSeconds,omitzero"`
@@ -77,10 +76,11 @@ type RenewLease struct {
 func DecodeRenewLease(e Envelope) (RenewLease, error) {
 	r, at := e.open(TypeRenewLease)
 	c := RenewLease{
-		CommandHead: r.head(at, e),
-		Code:        r.text(at, "code"),
-		LeaseToken:  r.token(at),
-		Lease:       r.leaseTerm(at, "leaseSeconds"),
+		CommandHead:  r.head(at, e),
+		Code:         r.text(at, "code"),
+		LeaseToken:   r.token(at),
+		LeaseVersion: r.leaseVersion(at),
+		Lease:        r.leaseTerm(at, "leaseSeconds"),
 	}
 	return c, r.err()
 }
@@ -92,6 +92,10 @@ type ReleaseLease struct {
 	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
 	// LeaseToken proves who owns the lease.
 	LeaseToken Token `json:"leaseToken" jsonschema:"minLength=1,maxLength=200"`
+	// LeaseVersion refuses the command if the lease has another version than this,
+	// the stateVersion that the lock or the last renewal answered with; absent
+	// accepts any.
+	LeaseVersion int64 `json:"leaseVersion,omitempty" jsonschema:"minimum=1,maximum=9007199254740991,nullable"`
 	// Reason says why.
 	Reason string `json:"reason,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
 }
@@ -100,23 +104,29 @@ type ReleaseLease struct {
 func DecodeReleaseLease(e Envelope) (ReleaseLease, error) {
 	r, at := e.open(TypeReleaseLease)
 	c := ReleaseLease{
-		CommandHead: r.head(at, e),
-		Code:        r.text(at, "code"),
-		LeaseToken:  r.token(at),
-		Reason:      r.optionalText(at, "reason"),
+		CommandHead:  r.head(at, e),
+		Code:         r.text(at, "code"),
+		LeaseToken:   r.token(at),
+		LeaseVersion: r.leaseVersion(at),
+		Reason:       r.optionalText(at, "reason"),
 	}
 	return c, r.err()
 }
 
-// RedeemCoupon asks to use a leased coupon up, as a till does.
+// RedeemCoupon asks to use a leased coupon up, as a till does to confirm what
+// RedeemRequested began.
 type RedeemCoupon struct {
 	CommandHead
 	// Code names the leased coupon.
 	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
-	// OrderID names the order that holds the lease.
+	// OrderID names the order that holds the lease; at a till, the redeem number.
 	OrderID string `json:"orderId" jsonschema:"minLength=1,maxLength=200"`
 	// LeaseToken proves who owns the lease.
 	LeaseToken Token `json:"leaseToken" jsonschema:"minLength=1,maxLength=200"`
+	// LeaseVersion refuses the command if the lease has another version than this,
+	// the stateVersion that the lock or the last renewal answered with; absent
+	// accepts any.
+	LeaseVersion int64 `json:"leaseVersion,omitempty" jsonschema:"minimum=1,maximum=9007199254740991,nullable"`
 	// PaymentID names the payment; absent when nothing was payable.
 	PaymentID string `json:"paymentId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
 }
@@ -125,11 +135,12 @@ type RedeemCoupon struct {
 func DecodeRedeemCoupon(e Envelope) (RedeemCoupon, error) {
 	r, at := e.open(TypeRedeemCoupon)
 	c := RedeemCoupon{
-		CommandHead: r.head(at, e),
-		Code:        r.text(at, "code"),
-		OrderID:     r.text(at, "orderId"),
-		LeaseToken:  r.token(at),
-		PaymentID:   r.optionalText(at, "paymentId"),
+		CommandHead:  r.head(at, e),
+		Code:         r.text(at, "code"),
+		OrderID:      r.text(at, "orderId"),
+		LeaseToken:   r.token(at),
+		LeaseVersion: r.leaseVersion(at),
+		PaymentID:    r.optionalText(at, "paymentId"),
 	}
 	return c, r.err()
 }

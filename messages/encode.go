@@ -107,3 +107,7 @@ func (l LeaseExpired) stamp() (string, time.Time) {
 }
 
 func (h CommandHead) stamp() (string, time.Time) { return "", h.OccurredAt }
+
+func (c RedeemRequested) stamp() (string, time.Time) { return RedeemNumber(c.RequestID), c.OccurredAt }
+
+func (c SwapCoupons) stamp() (string, time.Time) { return c.OrderID, c.OccurredAt }

@@ -12,7 +12,8 @@ type Change struct {
 	// OrderID names the order.
 	OrderID string `json:"orderId"`
 	// StateVersion is the coupon's version after the operation. It orders the
-	// events of one coupon.
+	// events of one coupon. After a lock or a renewal it is the version of the
+	// lease too, which a command may present as leaseVersion.
 	StateVersion int64 `json:"stateVersion" jsonschema:"minimum=0"`
 	// OperationID names the ledger row.
 	OperationID string `json:"operationId"`

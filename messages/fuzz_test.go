@@ -69,6 +69,8 @@ var decoders = map[string]func(Envelope) (Message, error){
 	TypeRenewLease:       decoder(DecodeRenewLease),
 	TypeReleaseLease:     decoder(DecodeReleaseLease),
 	TypeRedeemCoupon:     decoder(DecodeRedeemCoupon),
+	TypeRedeemRequested:  decoder(DecodeRedeemRequested),
+	TypeSwapCoupons:      decoder(DecodeSwapCoupons),
 	TypeReturnCoupon:     decoder(DecodeReturnCoupon),
 	TypeVoidCoupon:       decoder(DecodeVoidCoupon),
 	TypeReverseChange:    decoder(DecodeReverseChange),

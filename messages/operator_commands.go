@@ -133,21 +133,3 @@ func DecodeIssueCoupons(e Envelope) (IssueCoupons, error) {
 	})
 	return c, r.err()
 }
-
-// CommandReply answers a command that named a reply-to queue. A repeated
-// command is answered the same again. It never holds a token.
-type CommandReply struct {
-	Change
-	// Command is the type of the command that is answered.
-	Command string `json:"command"`
-	// IdempotencyKey is the command's.
-	IdempotencyKey string `json:"idempotencyKey"`
-	// Outcome is OK, DUPLICATE or a refusal code.
-	Outcome string `json:"outcome"`
-	// PublicCode is what buyers may see of a refusal; absent when there is none.
-	PublicCode string `json:"publicCode,omitempty"`
-	// State is what the coupon is now; absent when no coupon is concerned.
-	State string `json:"state,omitempty"`
-	// Deadline is when the lease may be released; absent without a deadline.
-	Deadline time.Time `json:"deadline,omitzero"`
-}

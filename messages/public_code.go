@@ -1,5 +1,7 @@
 package messages
 
+import "strings"
+
 // What buyers may see when a coupon is refused.
 const (
 	PublicNotAvailable = "NOT_AVAILABLE"
@@ -39,6 +41,10 @@ var publicCodes = map[string]string{
 	"LEASE_GONE":           PublicNotAvailable,
 	"ILLEGAL_STATE":        PublicNotAvailable,
 	"IN_USE":               PublicNotAvailable,
+	"EXISTING_REDEMPTION":  PublicNotAvailable,
+	"REJECTED":             PublicNotAvailable,
+	"RETURNED":             PublicNotAvailable,
+	"TIME_OUT_OF_RANGE":    PublicNotAvailable,
 
 	// These come after the token was found right: the asker owns the lease.
 	"VERSION_CONFLICT": PublicTryAgain,
@@ -47,9 +53,11 @@ var publicCodes = map[string]string{
 	"RETRYABLE_ERROR": PublicTryAgain,
 }
 
-// PublicCode is what a buyer may see of a coupon's refusal code. A code that is
-// not listed is NOT_AVAILABLE.
+// PublicCode is what a buyer may see of a coupon's refusal code. What a code says
+// after a colon, as in ILLEGAL_STATE:USED, makes no difference. A code that is not
+// listed is NOT_AVAILABLE.
 func PublicCode(code string) string {
+	code, _, _ = strings.Cut(code, ":")
 	if public, ok := publicCodes[code]; ok {
 		return public
 	}

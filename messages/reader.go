@@ -96,7 +96,10 @@ func (r *reader) optionalText(object int32, name string) string {
 	return r.textAt(r.find(object, name))
 }
 
-func (r *reader) textAt(value int32) string {
+func (r *reader) textAt(value int32) string { return r.textUpTo(value, MaxID) }
+
+// textUpTo is textAt with a limit of its own, in characters.
+func (r *reader) textUpTo(value int32, limit int) string {
 	if value == 0 {
 		return ""
 	}
@@ -105,8 +108,9 @@ func (r *reader) textAt(value int32) string {
 		return ""
 	}
 	text := r.doc.text(value)
-	if !validText(text, MaxID) {
-		r.refuse(FieldInvalid, value, "must have 1 to 200 characters, none of them a control character")
+	if !validText(text, limit) {
+		r.refuse(FieldInvalid, value,
+			"must have 1 to "+strconv.Itoa(limit)+" characters, none of them a control character")
 	}
 	return text
 }
@@ -259,7 +263,16 @@ func (r *reader) object(value int32) bool {
 
 // each calls visit for every element of a required array of low to high objects.
 func (r *reader) each(object int32, name string, low, high int, visit func(element int32)) {
-	array := r.need(object, name)
+	r.elements(r.need(object, name), low, high, func(element int32) {
+		if r.object(element) {
+			visit(element)
+		}
+	})
+}
+
+// elements calls visit for every element of an array of low to high elements,
+// until a fault is set. No array, 0, has none.
+func (r *reader) elements(array int32, low, high int, visit func(element int32)) {
 	if array == 0 {
 		return
 	}
@@ -276,10 +289,7 @@ func (r *reader) each(object int32, name string, low, high int, visit func(eleme
 			"must have "+strconv.Itoa(low)+" to "+strconv.Itoa(high)+" elements")
 		return
 	}
-	for at := r.doc.nodes[array].first; at != 0; at = r.doc.nodes[at].next {
-		if !r.object(at) {
-			return
-		}
+	for at := r.doc.nodes[array].first; at != 0 && r.fault == nil; at = r.doc.nodes[at].next {
 		visit(at)
 	}
 }
@@ -298,6 +308,16 @@ func (r *reader) leaseTerm(object int32, name string) LeaseTerm {
 	default:
 		return LeaseFor(r.integerAt(value, 1, MaxLeaseSeconds))
 	}
+}
+
+// endingLease is a lease term that has an end.
+func (r *reader) endingLease(object int32, name string) LeaseTerm {
+	term := r.leaseTerm(object, name)
+	if term.IsOpen() {
+		r.refuse(FieldInvalid, r.doc.member(object, name), "must be an integer: this lease has an end")
+		return LeaseTerm{}
+	}
+	return term
 }
 
 // path says where a value is, such as $.coupons[2].code, relative to the data.

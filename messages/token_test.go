@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 )
@@ -12,15 +13,19 @@ const secret = "s3cret-s3cret-s3cret-s3cret-s3cret"
 
 func TestTokenIsNotPrinted(t *testing.T) {
 	placed := OrderPlaced{Coupons: []CouponRef{{Code: "C1", LeaseToken: secret}}}
-	lock := LockCoupon{LeaseToken: secret}
+	redeem := RedeemCoupon{LeaseToken: secret}
+	reply := CommandReply{LeaseToken: secret}
 	var shown strings.Builder
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%z"} {
 		fmt.Fprintf(&shown, verb+"\n", Token(secret))
 		fmt.Fprintf(&shown, verb+"\n", placed)
-		fmt.Fprintf(&shown, verb+"\n", &lock)
+		fmt.Fprintf(&shown, verb+"\n", &redeem)
+		fmt.Fprintf(&shown, verb+"\n", reply)
 	}
-	slog.New(slog.NewTextHandler(&shown, nil)).Info("lock", "token", Token(secret), "order", placed)
-	slog.New(slog.NewJSONHandler(&shown, nil)).Info("lock", "token", Token(secret))
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&shown, nil), slog.NewJSONHandler(&shown, nil)} {
+		slog.New(handler).Info("all", "token", Token(secret), "order", placed, "redeem", &redeem, "reply", reply,
+			"renew", RenewLease{LeaseToken: secret}, "release", &ReleaseLease{LeaseToken: secret})
+	}
 	for _, form := range []string{secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret)} {
 		if strings.Contains(shown.String(), form) {
 			t.Errorf("a token shows:\n%s", shown.String())
@@ -55,18 +60,6 @@ func TestFaultsDoNotEchoTokens(t *testing.T) {
 	}
 }
 
-func TestLockNeedsALongToken(t *testing.T) {
-	lock := func(token string) string {
-		return `{"idempotencyKey":"k","code":"C1","orderId":"o1","purpose":"TILL","leaseToken":"` + token + `"}`
-	}
-	if _, err := DecodeLockCoupon(envelope(t, TypeLockCoupon, lock(strings.Repeat("t", MinToken)))); err != nil {
-		t.Errorf("shortest token: %v", err)
-	}
-	if _, err := DecodeLockCoupon(envelope(t, TypeLockCoupon, lock(strings.Repeat("t", MinToken-1)))); reasonOf(t, err) != FieldInvalid {
-		t.Errorf("short token: got %v, want %s", err, FieldInvalid)
-	}
-}
-
 func TestRedactTokens(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"leaseToken":"x","code":"C1"}`:                 `{"leaseToken":"[redacted]","code":"C1"}`,
@@ -84,5 +77,58 @@ func TestRedactTokens(t *testing.T) {
 	}
 	if got, ok := RedactTokens([]byte(`{"leaseToken":"x"`)); ok || bytes.Contains(got, []byte("x")) {
 		t.Errorf("what is no JSON: got %s, %t, want nothing", got, ok)
+	}
+}
+
+func TestRedactBody(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"leaseToken":"x","code":"C1"}`:                          `{"leaseToken":"[redacted]","code":"C1"}`,
+		`{"leaseToken":"SECRET","code":"C1"`:                      `{"leaseToken":"[redacted]","code":"C1"`,
+		`{"leaseToken" : "SECRET`:                                 `{"leaseToken" : "[redacted]"`,
+		`{"leaseToken":"SE\"CRET","code":"C1"}}`:                  `{"leaseToken":"[redacted]","code":"C1"}}`,
+		`{"leaseToken":"SECRET","leaseToken":"SECRET"}`:           `{"leaseToken":"[redacted]","leaseToken":"[redacted]"}`,
+		`{"code":"C1, "leaseToken":"SECRET"}`:                     `{"code":"C1, "leaseToken":"[redacted]"}`,
+		`{"lease\u0054oken":"SECRET",}`:                           `{"lease\u0054oken":"[redacted]",}`,
+		`{"\u006CEASE_TOKEN":"SECRET",}`:                          `{"\u006CEASE_TOKEN":"[redacted]",}`,
+		`{"data":"{\"leaseToken\":\"SECRET\",\"code\":\"C1\"}",}`: `{"data":"{\"leaseToken\":"[redacted]",\"code\":\"C1\"}",}`,
+		`{"leaseToken":SECRET,"code":"C1"}`:                       `{"leaseToken":"[redacted]","code":"C1"}`,
+		`{"token":["SECRET","SECRET"],"code":"C1",}`:              `{"token":"[redacted]"`,
+		`{'lease-token':'SECRET', 'code':'C1'}`:                   `{'lease-token':"[redacted]", 'code':'C1'}`,
+		"leaseToken: SECRET\ncode: C1\n":                          "leaseToken: \"[redacted]\"\ncode: C1\n",
+		`code=C1&lease_token=SECRET&token=SECRET`:                 `code=C1&lease_token="[redacted]"&token="[redacted]"`,
+		"{\"leaseToken\":\"SE\xffCRET\",\"code\":\"C1\"}":         `{"leaseToken":"[redacted]","code":"C1"}`,
+		`{"data_base64":"SECRET",}`:                               `{"data_base64":"[redacted]",}`,
+		`{"tokenHash":"ab","mistoken":"cd",}`:                     `{"tokenHash":"ab","mistoken":"cd",}`,
+		"":                                                        "",
+	} {
+		got := RedactBody([]byte(body))
+		if string(got) != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", body, got, want)
+		}
+		if again := RedactBody(got); string(again) != want {
+			t.Errorf("%s, hidden twice:\ngot  %s\nwant %s", body, again, want)
+		}
+	}
+}
+
+// TestRedactBodyOfWhatWasCutOff cuts every sample after each of its bytes.
+func TestRedactBodyOfWhatWasCutOff(t *testing.T) {
+	tokens := 0
+	for _, file := range sampleFiles(t) {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end := range body {
+			if bytes.Contains(body[:end], []byte(`"sample-`)) {
+				tokens++
+			}
+			if got := RedactBody(body[:end]); bytes.Contains(got, []byte(`"sample-`)) {
+				t.Fatalf("%s cut off at %d shows a token:\n%s", file, end, got)
+			}
+		}
+	}
+	if tokens == 0 {
+		t.Error("no sample holds a token")
 	}
 }

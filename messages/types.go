@@ -30,6 +30,12 @@ func (ReleaseLease) MessageType() string { return TypeReleaseLease }
 func (RedeemCoupon) MessageType() string { return TypeRedeemCoupon }
 
 // MessageType is the full type.
+func (RedeemRequested) MessageType() string { return TypeRedeemRequested }
+
+// MessageType is the full type.
+func (SwapCoupons) MessageType() string { return TypeSwapCoupons }
+
+// MessageType is the full type.
 func (ReturnCoupon) MessageType() string { return TypeReturnCoupon }
 
 // MessageType is the full type.

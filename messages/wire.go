@@ -60,7 +60,9 @@ type Envelope struct {
 	// the delivery, so neither may be changed.
 	Data          []byte
 	CorrelationID string
-	ReplyTo       string
+	// ReplyTo is the queue where a command wants its answer; empty on everything
+	// else. It is none of the broker's or the product's own queues.
+	ReplyTo string
 	// Hash is the SHA-256 of type and data in canonical form: the same for the
 	// same content, whatever the white space and the order of members.
 	Hash [sha256.Size]byte
@@ -206,8 +208,14 @@ func (a attributes) envelope(d Delivery, wanted func(Kind) bool) (Envelope, *Mal
 	}
 	e := Envelope{
 		ID: a.id, Type: contract.Type, Version: version, Source: a.source, Subject: a.subject, Time: at,
-		Data: a.doc.raw(a.data), CorrelationID: d.CorrelationID, ReplyTo: d.ReplyTo,
+		Data: a.doc.raw(a.data), CorrelationID: d.CorrelationID,
 		Hash: a.doc.hash(contract.Type, a.data), document: a.doc, root: a.data,
+	}
+	if contract.Kind == KindCommand && d.ReplyTo != "" {
+		if fault := checkReplyTo(d.ReplyTo); fault != nil {
+			return Envelope{}, fault
+		}
+		e.ReplyTo = d.ReplyTo
 	}
 	if validTraceParent(a.traceParent) {
 		e.TraceParent = a.traceParent
@@ -229,7 +237,7 @@ func (a attributes) check(d Delivery) *Malformed {
 		return malformed(IDInvalid, "1 to 200 characters, none of them a control character")
 	}
 	for _, passedOn := range [...]struct{ name, value string }{
-		{"source", a.source}, {"subject", a.subject}, {"correlation-id", d.CorrelationID}, {"reply-to", d.ReplyTo},
+		{"source", a.source}, {"subject", a.subject}, {"correlation-id", d.CorrelationID},
 	} {
 		if passedOn.value != "" && !validText(passedOn.value, maxAttribute) {
 			return malformed(FieldInvalid, "the attribute "+passedOn.name+" is too long or holds control characters")

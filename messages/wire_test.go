@@ -131,7 +131,7 @@ func TestParseReasons(t *testing.T) {
 		"newer version":          {spoil(func(d *Delivery) { d.Type = "order.closed.v2" }), SchemaUnknown},
 		"not JSON by its word":   {spoil(func(d *Delivery) { d.ContentType = "application/x-protobuf" }), FieldInvalid},
 		"batch":                  {spoil(func(d *Delivery) { d.ContentType = "application/cloudevents-batch+json" }), FieldInvalid},
-		"control in reply-to":    {spoil(func(d *Delivery) { d.ReplyTo = "a\nb" }), FieldInvalid},
+		"control in correlation": {spoil(func(d *Delivery) { d.CorrelationID = "a\nb" }), FieldInvalid},
 		"no time":                {spoil(func(d *Delivery) { d.Timestamp, d.Body = time.Time{}, []byte(`{"orderId":"o1"}`) }), TimeMissing},
 		"time before 1970":       {spoil(func(d *Delivery) { d.Timestamp = time.Unix(-1, 0) }), TimeInvalid},
 		"occurredAt, no zone": {spoil(func(d *Delivery) {

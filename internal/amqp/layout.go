@@ -100,6 +100,7 @@ func workRoutes() []workRoute {
 		{QueueLeaseExpired, "", nil},
 		{QueueCommands, ExchangeCommands, []string{
 			"coupon.lock.#", "coupon.renew.#", "coupon.release.#", "coupon.redeem.#",
+			"coupon.redeem_requested.#", "coupon.swap.#",
 			"coupon.return.#", "coupon.void.#", "coupon.reverse.#",
 		}},
 		{QueueClaims, ExchangeCommands, []string{"coupon.claim.#", "coupon.issue.#"}},

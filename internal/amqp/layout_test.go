@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"couponlease/messages"
 )
 
 func TestDefaultLayoutIsComplete(t *testing.T) {
@@ -74,6 +76,28 @@ func TestLayoutForOneQueue(t *testing.T) {
 	}
 	if _, err := DefaultLayout(Options{}).For("other"); err == nil {
 		t.Error("a queue that is not in the layout has a part of it")
+	}
+}
+
+// TestEveryMessageReachesItsQueue: and only that one, as the layout binds it.
+func TestEveryMessageReachesItsQueue(t *testing.T) {
+	layout := DefaultLayout(Options{})
+	for _, contract := range messages.Contracts() {
+		if contract.Exchange == "" || contract.Queue == "" {
+			continue
+		}
+		// A version that is not known yet has to arrive as well.
+		for _, key := range []string{contract.Type, strings.TrimSuffix(contract.Type, "1") + "2"} {
+			var queues []string
+			for _, b := range layout.Bindings {
+				if b.Source == contract.Exchange && topicMatches(strings.Split(b.Key, "."), strings.Split(key, ".")) {
+					queues = append(queues, b.Destination)
+				}
+			}
+			if diff := cmp.Diff([]string{contract.Queue}, queues); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", key, diff)
+			}
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ func allSamples() []sample {
 	samples := factSamples()
 	samples = append(samples, commandSamples()...)
 	samples = append(samples, operatorSamples()...)
+	samples = append(samples, replySamples()...)
 	samples = append(samples, leaseEvents()...)
 	samples = append(samples, refundEvents()...)
 	return append(samples, walletEvents()...)

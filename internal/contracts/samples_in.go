@@ -76,22 +76,34 @@ func head(key string) messages.CommandHead {
 }
 
 func commandSamples() []sample {
+	discount := eur(300)
 	return []sample{
 		{"", messages.LockCoupon{
-			CommandHead: head("till-9-receipt-204-lock"), Code: "SPRING-7F3K9", OrderID: "receipt-204",
-			CustomerID: "customer-7", Purpose: "TILL", LeaseToken: tillToken, Lease: messages.LeaseFor(120),
+			CommandHead: head("checkout-quote-55-lock"), Code: "SPRING-7F3K9", OrderID: "quote-55",
+			CustomerID: "customer-7", Lease: messages.LeaseFor(120),
 		}},
 		{"", messages.RenewLease{
-			CommandHead: head("till-9-receipt-204-renew-1"), Code: "SPRING-7F3K9",
-			LeaseToken: tillToken, Lease: messages.LeaseFor(120),
+			CommandHead: head("checkout-quote-55-renew-1"), Code: "SPRING-7F3K9",
+			LeaseToken: quoteToken, LeaseVersion: 2, Lease: messages.LeaseFor(120),
 		}},
 		{"", messages.ReleaseLease{
 			CommandHead: head("till-9-receipt-204-release"), Code: "SPRING-7F3K9",
-			LeaseToken: tillToken, Reason: "receipt_cancelled",
+			LeaseToken: tillToken, LeaseVersion: 2, Reason: "receipt_cancelled",
+		}},
+		{"", messages.RedeemRequested{
+			RequestID: "till-9-receipt-204", Code: "SPRING-7F3K9", CustomerID: "customer-7",
+			Lease: messages.LeaseFor(60), OccurredAt: at(1),
 		}},
 		{"", messages.RedeemCoupon{
-			CommandHead: head("till-9-receipt-204-redeem"), Code: "SPRING-7F3K9", OrderID: "receipt-204",
-			LeaseToken: tillToken, PaymentID: "cash-204",
+			CommandHead: head("till-9-receipt-204-redeem"), Code: "SPRING-7F3K9",
+			OrderID: messages.RedeemNumber("till-9-receipt-204"), LeaseToken: tillToken, LeaseVersion: 2,
+			PaymentID: "cash-204",
+		}},
+		{"", messages.SwapCoupons{
+			CommandHead: head("checkout-order-1001-swap-1"), OrderID: "order-1001",
+			Drop:  []string{"SPRING-7F3K9"},
+			Add:   []messages.SwapItem{{Code: "FREESHIP-22", Discount: &discount}, {Code: "SPRING-8Q2LM"}},
+			Lease: messages.LeaseFor(900),
 		}},
 		{"", messages.ClaimCoupon{
 			CommandHead: head("app-claim-77"), TemplateID: "spring-sale", BatchID: "wave-1", CustomerID: "customer-7",
@@ -120,17 +132,40 @@ func operatorSamples() []sample {
 			},
 			Actor: "campaigns",
 		}},
+	}
+}
+
+func replySamples() []sample {
+	quoted := change(2, 11, 1)
+	quoted.OrderID = "quote-55"
+	tillRequest := change(2, 11, 1)
+	tillRequest.OrderID = messages.RedeemNumber("till-9-receipt-204")
+	return []sample{
 		{"", messages.CommandReply{
-			Change:  change(2, 11, 1),
-			Command: messages.TypeLockCoupon, IdempotencyKey: "till-9-receipt-204-lock",
-			Outcome: "OK", State: "LOCKED", Deadline: at(121),
+			Change:  quoted,
+			Command: messages.TypeLockCoupon, IdempotencyKey: "checkout-quote-55-lock",
+			Outcome: messages.OutcomeOK, State: "LOCKED", Deadline: at(121), LeaseToken: quoteToken,
+		}},
+		{"till", messages.CommandReply{
+			Change:  tillRequest,
+			Command: messages.TypeRedeemRequested, IdempotencyKey: tillRequest.OrderID,
+			Outcome: messages.OutcomeOK, State: "LOCKED", Deadline: at(61),
+			RedeemNo: tillRequest.OrderID, LeaseToken: tillToken,
 		}},
 		{"refused", messages.CommandReply{
 			Change: messages.Change{
-				CouponID: "spring-7f3k9", OrderID: "receipt-204", CausationID: "msg-020", OccurredAt: at(1.5),
+				CouponID: "spring-7f3k9", OrderID: "quote-55", CausationID: "msg-020", OccurredAt: at(1.5),
 			},
-			Command: messages.TypeLockCoupon, IdempotencyKey: "till-9-receipt-204-lock",
+			Command: messages.TypeLockCoupon, IdempotencyKey: "checkout-quote-55-lock",
 			Outcome: "ALREADY_LOCKED", PublicCode: messages.PublicCode("ALREADY_LOCKED"),
+		}},
+		{"swap-refused", messages.CommandReply{
+			Change:  messages.Change{OrderID: "order-1001", CausationID: "msg-021", OccurredAt: at(1.5)},
+			Command: messages.TypeSwapCoupons, IdempotencyKey: "checkout-order-1001-swap-1",
+			Outcome: "REJECTED", PublicCode: messages.PublicCode("REJECTED"),
+			Refusals: []messages.Rejection{
+				{CouponID: "freeship-22", Code: "ALREADY_USED", PublicCode: messages.PublicCode("ALREADY_USED")},
+			},
 		}},
 	}
 }

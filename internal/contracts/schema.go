@@ -31,6 +31,14 @@ var positive = map[string]string{
 	messages.TypeRefundApproved:   "amount",
 }
 
+// endingLease lists the commands that lease a coupon for a time that has an end,
+// so that leaseSeconds must not be null.
+var endingLease = map[string]bool{
+	messages.TypeLockCoupon:      true,
+	messages.TypeRedeemRequested: true,
+	messages.TypeSwapCoupons:     true,
+}
+
 func schemaFile(messageType string) string { return messageType + ".schema.json" }
 
 // addSchemas makes one JSON Schema per message from its Go type.
@@ -90,6 +98,12 @@ func schemaOf(contract messages.Contract, goType reflect.Type, comments map[stri
 	if field, ok := positive[contract.Type]; ok {
 		requirePositive(s, field)
 	}
+	if endingLease[contract.Type] {
+		requireEnd(s, "leaseSeconds")
+	}
+	if contract.Type == messages.TypeSwapCoupons {
+		requireOneOf(s, "drop", "add")
+	}
 	addPatterns(s)
 	for _, definition := range s.Definitions {
 		addPatterns(definition)
@@ -133,6 +147,24 @@ func requirePositive(s *jsonschema.Schema, field string) {
 	amount := jsonschema.NewProperties()
 	amount.Set("amount", &jsonschema.Schema{Minimum: "1"})
 	property.Properties = amount
+}
+
+// requireEnd takes the choice of null from a lease term.
+func requireEnd(s *jsonschema.Schema, field string) {
+	property, _ := s.Properties.Get(field)
+	seconds := property.OneOf[0]
+	seconds.Description = property.Description
+	s.Properties.Set(field, seconds)
+}
+
+// requireOneOf demands that one of two lists is not empty.
+func requireOneOf(s *jsonschema.Schema, lists ...string) {
+	one := uint64(1)
+	for _, list := range lists {
+		filled := jsonschema.NewProperties()
+		filled.Set(list, &jsonschema.Schema{Type: "array", MinItems: &one})
+		s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Required: []string{list}, Properties: filled})
+	}
 }
 
 // addPatterns adds textPattern to every bounded text that has no other pattern.
