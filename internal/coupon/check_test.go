@@ -28,9 +28,9 @@ const (
 	leasedStory = `
 		0 placed A c1
 		10 closed A timeout
-		20 quote c1 Q
+		20 lock c1 Q
 		140 due c1
-		150 quote c1 B
+		150 lock c1 B
 		160 placed B c1`
 	// usedStory ends in the second use, after a refund in parts ended the first.
 	usedStory = `

@@ -176,7 +176,7 @@ func TestMistakesOfTheProgramStop(t *testing.T) {
 		"edge": func() {
 			w := coupon.NewWorld(noon, coupon.DefaultRules(), simulate.NewSource("limits"))
 			w.AddCoupon(&coupon.Coupon{ID: "c1", State: coupon.Void})
-			coupon.QuoteLock(w, "c1", "A", noon)
+			coupon.LockUnasked(w, "c1")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,6 +196,8 @@ func TestKinds(t *testing.T) {
 	for _, fact := range []coupon.Fact{
 		coupon.OrderPlaced{}, coupon.PaymentSucceeded{}, coupon.OrderClosed{}, coupon.RefundApproved{}, coupon.LeaseDue{},
 		coupon.ImportCoupon{}, coupon.ValidityOver{}, coupon.DefineTemplate{}, coupon.DefinePolicy{},
+		coupon.LockCoupon{}, coupon.RedeemRequested{}, coupon.RenewLease{}, coupon.ReleaseLease{},
+		coupon.RedeemCoupon{}, coupon.SwapCoupons{}, coupon.VoidCoupon{}, coupon.ReverseChange{},
 	} {
 		if name := fmt.Sprintf("%T", fact); name != "coupon."+coupon.Kind(fact) || kinds[name] {
 			t.Errorf("%s is called %s", name, coupon.Kind(fact))

@@ -13,12 +13,6 @@ import (
 func (s *stage) perform(verb string, words []string) (string, *coupon.Changes) {
 	o := read(words)
 	switch verb {
-	case "quote": // COUPON ORDER for=SECONDS: there is a quote lease
-		return "-", s.on(probe(words[0]), func(w *coupon.World) {
-			coupon.QuoteLock(w, words[0], words[1], s.now.Add(time.Duration(s.number(o, "for", 120))*time.Second))
-		})
-	case "void": // COUPON: an operator withdraws it
-		return "-", s.on(probe(words[0]), func(w *coupon.World) { coupon.WithdrawFree(w, words[0]) })
 	case "status": // STATUS of the template
 		return "-", s.on(probe(s.coupons[0]), func(w *coupon.World) {
 			coupon.SetStatus(w, "T1", coupon.TemplateStatus(words[0]))
@@ -35,7 +29,17 @@ func (s *stage) perform(verb string, words []string) (string, *coupon.Changes) {
 		request.At = s.second(o["at"])
 	}
 	request.Hash = sha256.Sum256(fmt.Appendf(nil, "%T %+v", request.Fact, request.Fact))
+	if _, command := request.Fact.(coupon.Command); command {
+		request.Key = o.or("key", request.ID)
+		if f, till := request.Fact.(coupon.RedeemRequested); till {
+			request.Key = coupon.RedeemNumber(f.Request)
+		}
+		request.Reply = &coupon.ReplyTo{Queue: "asker", Correlation: request.ID}
+	}
 	outcome, changes := s.do(request)
+	if outcome.Answer != nil {
+		return told(outcome), changes
+	}
 	if outcome.Status == coupon.Dead {
 		return "dead " + string(outcome.Code), changes
 	}
@@ -67,8 +71,7 @@ func (s *stage) fact(verb string, words []string, o settings) coupon.Fact {
 	case "import": // CODE, or _ for a blank one
 		return coupon.ImportCoupon{Code: strings.ReplaceAll(words[0], "_", " "), Template: o.or("template", "T1"), Owner: "u1"}
 	default:
-		s.t.Fatalf("%s: no such step", s.where)
-		return nil
+		return s.command(verb, words, o)
 	}
 }
 
@@ -84,7 +87,7 @@ func (s *stage) placed(order, codes string, o settings) coupon.Fact {
 		}
 		wanted := coupon.Wanted{Coupon: coupon.Fold(code)}
 		if token := o["token"]; token == "guessed" || strings.Contains(token, "/"+code+"#") {
-			hash := coupon.HashToken("s:" + token)
+			hash := tokenOf(token)
 			wanted.Token = &hash
 		}
 		f.Wanted = append(f.Wanted, wanted)
@@ -157,6 +160,9 @@ func (s *stage) cells(changes *coupon.Changes) []string {
 			row += " → " + review.Suggestion
 		}
 		reviews = append(reviews, strings.Join(strings.Fields(row), " "))
+	}
+	for _, step := range changes.Flows {
+		events = append(events, strings.TrimSpace(fmt.Sprintf("flow %s %s %s%s", step.RedeemNo, step.Step, step.Code, step.Reason)))
 	}
 	return []string{list(states), list(ledger), list(events), list(reviews)}
 }

@@ -24,7 +24,7 @@ func revived(t *testing.T, story string, to coupon.State, change func(h *coupon.
 
 const (
 	voidedFreeStory   = "0 void c1"
-	voidedLeasedStory = "0 placed A c1\n5 void c1"
+	voidedLeasedStory = "0 placed A c1\n5 void c1 force"
 )
 
 // TestReversalOfWithdrawal: a withdrawn coupon becomes again what it was; only a
