@@ -75,7 +75,7 @@ func (p *parts) isWindowed() bool { return p.cfg.Transport == config.TransportWi
 func (p *parts) build() error {
 	p.publisher = amqp.NewPublisher(p.publish, amqp.PublisherConfig{Logger: p.log})
 	if p.cfg.Relay == config.On {
-		relay, err := outbox.NewRelay(p.workers, publications{p.publisher}, outbox.Options{
+		relay, err := outbox.NewRelay(p.workers, publications{p.publisher, seals{p.keys, p.metrics, p.log}}, outbox.Options{
 			Owner: p.owner, Shards: p.cfg.OutboxShards, Logger: p.log,
 		})
 		if err != nil {

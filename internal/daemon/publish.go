@@ -11,13 +11,16 @@ import (
 )
 
 // publications lets the outbox publish over AMQP.
-type publications struct{ publisher *amqp.Publisher }
+type publications struct {
+	publisher *amqp.Publisher
+	seals     seals
+}
 
 // PublishBatch implements outbox.Publisher.
 func (p publications) PublishBatch(ctx context.Context, messages []outbox.Message, now time.Time) []error {
 	list := make([]amqp.Publication, len(messages))
 	for i := range messages {
-		list[i] = publication(&messages[i], now)
+		list[i] = p.publication(&messages[i], now)
 	}
 	errs := p.publisher.PublishBatch(ctx, list)
 	for i, err := range errs {
@@ -29,14 +32,14 @@ func (p publications) PublishBatch(ctx context.Context, messages []outbox.Messag
 	return errs
 }
 
-func publication(m *outbox.Message, now time.Time) amqp.Publication {
-	p := amqp.Publication{
+func (p publications) publication(m *outbox.Message, now time.Time) amqp.Publication {
+	publication := amqp.Publication{
 		Exchange: m.Exchange, Key: m.Key, Mandatory: m.Mandatory,
 		ID: m.ID, Type: m.Type, Timestamp: m.Time, ContentType: m.ContentType, CorrelationID: m.CorrelationID,
-		Headers: m.Headers, Body: m.Body,
+		Headers: m.Headers, Body: p.seals.open(m),
 	}
 	if m.DelayQueue != "" {
-		p.DelayQueue, p.Delay = m.DelayQueue, max(0, m.NotBefore.Sub(now))
+		publication.DelayQueue, publication.Delay = m.DelayQueue, max(0, m.NotBefore.Sub(now))
 	}
-	return p
+	return publication
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"couponlease/internal/amqp"
+	"couponlease/internal/leasetoken"
 	"couponlease/internal/outbox"
+	"couponlease/internal/telemetry"
 	"couponlease/internal/testkit"
 )
 
@@ -28,6 +30,9 @@ func TestOutboxMessagesBecomePublications(t *testing.T) {
 	held := func(delay time.Duration) amqp.Publication {
 		return amqp.Publication{ID: "t1", DelayQueue: "coupon-lease-expired", Delay: delay, Mandatory: true}
 	}
+	keys := leasetoken.Random()
+	token, _ := keys.Secret("L1", keys.Hash("L1"))
+	answer := amqp.Publication{ID: "m1", Key: "replies", Body: []byte(`{"code":"C1","outcome":"OK","leaseToken":"` + string(token) + `"}`)}
 	tests := []struct {
 		name string
 		in   outbox.Message
@@ -36,10 +41,12 @@ func TestOutboxMessagesBecomePublications(t *testing.T) {
 		{"an event", event, told},
 		{"a timer", timer(15 * time.Minute), held(15 * time.Minute)},
 		{"a timer that is late", timer(-time.Minute), held(0)},
+		{"an answer under seal", sealed(keys, "L1"), answer},
 	}
+	p := publications{seals: seals{keys, telemetry.New(), quietLog()}}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, publication(&test.in, now)); diff != "" {
+			if diff := cmp.Diff(test.want, p.publication(&test.in, now)); diff != "" {
 				t.Errorf("publication (-want +got):\n%s", diff)
 			}
 		})
@@ -78,7 +85,7 @@ func TestHopelessMessagesAreReturned(t *testing.T) {
 	for _, test := range tests {
 		list = append(list, test.message)
 	}
-	for i, err := range (publications{publisher}).PublishBatch(t.Context(), list, time.Now()) {
+	for i, err := range (publications{publisher: publisher}).PublishBatch(t.Context(), list, time.Now()) {
 		if got := errors.Is(err, outbox.ErrReturned); got != tests[i].returned || err != nil != tests[i].returned {
 			t.Errorf("%s: error %v, want returned: %v", tests[i].name, err, tests[i].returned)
 		}

@@ -74,10 +74,13 @@ type Seal struct {
 	Hash string `json:"hash"`
 }
 
-// isSound says whether the seal names a lease and a token.
-func (s *Seal) isSound() bool {
+// Sum is the hash in bytes; false when it is not one.
+func (s *Seal) Sum() (sum [sha256.Size]byte, ok bool) {
 	hash, err := hex.DecodeString(s.Hash)
-	return s.Lease != "" && err == nil && len(hash) == sha256.Size
+	if err != nil || len(hash) != len(sum) {
+		return sum, false
+	}
+	return [sha256.Size]byte(hash), true
 }
 
 // EncodeRow renders the messages of one transaction, in order, as the payload of
@@ -196,7 +199,7 @@ func (w *writer) seal(m *Message) {
 	if m.Seal == nil {
 		return
 	}
-	if !m.Seal.isSound() || len(m.Body) == 0 {
+	if _, ok := m.Seal.Sum(); !ok || m.Seal.Lease == "" || len(m.Body) == 0 {
 		w.fail(errors.New("a seal needs a lease, the hash of its token, and a body"))
 		return
 	}

@@ -60,6 +60,16 @@ func TestSealIsWrittenBesideItsBody(t *testing.T) {
 	}
 }
 
+func TestSealSum(t *testing.T) {
+	hash := strings.Repeat("0a", 32)
+	for text, want := range map[string]bool{hash: true, hash + "0a": false, hash[2:]: false, "0g" + hash[2:]: false, "": false} {
+		sum, ok := (&outbox.Seal{Hash: text}).Sum()
+		if ok != want || ok && fmt.Sprintf("%x", sum) != text {
+			t.Errorf("%q: got %x, %t, want %t", text, sum, ok, want)
+		}
+	}
+}
+
 func TestRowReadsBackRearranged(t *testing.T) {
 	row := `{ "messages": [ {"body": {"a": [1, 2]}, "id": "m", "future": {"x": 1}} ], "more": true, "v": 1 }`
 	got, err := outbox.DecodeRow([]byte(row))

@@ -41,6 +41,8 @@ const (
 	OutboxFailed    = "couponlease_outbox_failed_total"
 	OutboxParkings  = "couponlease_outbox_parkings_total"
 
+	OutboxTokensLost = "couponlease_outbox_tokens_lost_total"
+
 	SubscriberConsuming       = "couponlease_subscriber_consuming"
 	SubscriberInFlight        = "couponlease_subscriber_in_flight"
 	SubscriberDelivered       = "couponlease_subscriber_delivered_total"
@@ -130,6 +132,8 @@ func outboxMetrics() []Metric {
 		{Name: OutboxFailed, Kind: Counter, Labels: shard, Kept: true,
 			Help: "Messages not confirmed, for any other reason; they are published again."},
 		{Name: OutboxParkings, Kind: Counter, Labels: shard, Kept: true, Help: "Times a row was put aside."},
+		{Name: OutboxTokensLost, Kind: Counter,
+			Help: "Answers published without their lease token. Not 0 means that replicas have different token keys."},
 	}
 }
 
