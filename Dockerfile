@@ -8,7 +8,8 @@ COPY . .
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags timetzdata -o /out/ ./cmd/coupond ./cmd/couponctl
 
 FROM alpine:3.22
-RUN adduser -D -H -u 10001 couponlease
+# A volume that is mounted on the directory belongs to the user as well.
+RUN adduser -D -H -u 10001 couponlease && install -d -o 10001 -g 10001 -m 0700 /var/lib/couponlease
 COPY --from=build /out/coupond /out/couponctl /usr/local/bin/
 USER 10001:10001
 EXPOSE 8080

@@ -90,8 +90,19 @@ prepare() {
   choose_ports
 }
 
+# draw_token_key: once for each stack, so that every process of it makes the same lease tokens.
+draw_token_key() {
+  [[ ! -s $STATE/token-keys ]] || return 0
+  (
+    umask 077
+    head -c 32 /dev/urandom | base64 >"$STATE/token-keys.new"
+  )
+  mv "$STATE/token-keys.new" "$STATE/token-keys"
+}
+
 write_env() {
   local service tmp=$STATE/env.new
+  draw_token_key
   {
     printf '# Written by deploy/dev/stack.sh: source it to reach the private stack of this checkout.\n'
     for service in $(own_services); do
@@ -104,6 +115,7 @@ write_env() {
         redis) printf "export COUPONLEASE_REDIS_URL='%s'\n" "$(redis_url)" ;;
       esac
     done
+    printf "export COUPONLEASE_TOKEN_KEYS_FILE='%s'\n" "$STATE/token-keys"
   } >"$tmp"
   mv "$tmp" "$STATE/env"
 }

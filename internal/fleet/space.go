@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"testing"
 	"time"
@@ -22,7 +24,9 @@ const setupLimit = 5 * time.Minute
 type Space struct {
 	PostgresURL string
 	Broker      testkit.Broker
-	Store       *store.Store
+	// TokenKeys is the key that all processes of the space make lease tokens from.
+	TokenKeys string
+	Store     *store.Store
 	// Publisher sends as an upstream service would, with confirmation.
 	Publisher *amqp.Publisher
 	// Conn is the connection of Publisher.
@@ -45,10 +49,14 @@ func newSpace(t testing.TB, postgresURL string, broker testkit.Broker) *Space {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
 	defer cancel()
-	s := &Space{PostgresURL: postgresURL, Broker: broker}
-	var err error
+	key := make([]byte, leasetoken.MinKey)
+	_, err := rand.Read(key)
+	must(t, err, "draw a token key")
+	s := &Space{PostgresURL: postgresURL, Broker: broker, TokenKeys: hex.EncodeToString(key)}
+	keys, err := leasetoken.New(key)
+	must(t, err, "make token keys")
 	s.Store, err = store.Open(ctx, s.PostgresURL, store.Options{
-		Rules: coupon.DefaultRules(), Source: engine.NewSource(leasetoken.Random()), ApplicationName: "fleet",
+		Rules: coupon.DefaultRules(), Source: engine.NewSource(keys), ApplicationName: "fleet",
 	})
 	must(t, err, "open store")
 	t.Cleanup(s.Store.Close)

@@ -131,6 +131,8 @@ func (c composeFile) scaling() []string {
 	}
 	for _, variable := range []string{
 		"COUPONLEASE_POSTGRES_URL", "COUPONLEASE_AMQP_URL", "COUPONLEASE_AMQP_MANAGEMENT_URL", "COUPONLEASE_REDIS_URL",
+		// Replicas with different keys lose lease tokens.
+		"COUPONLEASE_TOKEN_KEYS_FILE",
 	} {
 		if service.Environment[variable] == "" {
 			problems = append(problems, daemon+": no "+variable)
@@ -194,7 +196,7 @@ services:
     expose: ['8080']
     healthcheck: {test: [wget]}
     environment: {COUPONLEASE_POSTGRES_URL: a, COUPONLEASE_AMQP_URL: b, COUPONLEASE_AMQP_MANAGEMENT_URL: c,
-      COUPONLEASE_REDIS_URL: d}
+      COUPONLEASE_REDIS_URL: d, COUPONLEASE_TOKEN_KEYS_FILE: e}
     depends_on:
       migrate: {condition: service_completed_successfully}
       postgres: {condition: service_healthy}
