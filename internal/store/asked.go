@@ -23,6 +23,13 @@ type asked struct {
 	perPerson []string
 	policies  []int64
 	messages  []message
+
+	// keys are those of commands, reversed the coupons whose latest change may be taken
+	// back.
+	keys, reversed []string
+	// holders are orders that commands look at. One that appears while the coupons are
+	// being locked may have taken a coupon over, and counts.
+	holders []string
 }
 
 type usesKey struct{ template, person string }
@@ -37,13 +44,20 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 	var looked []string
 	for i := range requests {
 		r := &requests[i]
-		if r.ID != "" {
+		if r.Key != "" {
+			a.keys = append(a.keys, r.Key)
+		}
+		if _, command := r.Fact.(coupon.Command); r.ID != "" && !command {
 			a.messages = append(a.messages, message{r.ID, r.At})
 		}
 		a.coupons = append(a.coupons, r.Fact.Coupons()...)
 		switch f := r.Fact.(type) {
 		case coupon.LeaseDue:
 			looked = append(looked, f.Orders()...)
+		case coupon.RedeemCoupon:
+			a.holders = append(a.holders, f.Orders()...)
+		case coupon.ReverseChange:
+			a.reversed = append(a.reversed, f.Coupon)
 		case coupon.ImportCoupon:
 			a.templates = append(a.templates, f.Template)
 			if f.Owner != "" {
@@ -62,9 +76,12 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 		}
 	}
 	a.admitted = distinct(a.admitted)
-	a.orders = distinct(append(looked, a.admitted...))
+	a.holders = distinct(a.holders)
+	a.orders = distinct(slices.Concat(looked, a.holders, a.admitted))
 	a.coupons = distinct(a.coupons)
 	a.templates = distinct(a.templates)
+	a.keys = distinct(a.keys)
+	a.reversed = distinct(a.reversed)
 	return a
 }
 

@@ -22,8 +22,9 @@ var ErrTooManyOrders = errors.New("too many linked orders")
 var ErrUnlocked = errors.New("row to write was not locked")
 
 var (
-	// errAppeared says that a coupon was created while its template was being looked up.
-	errAppeared = errors.New("a coupon appeared meanwhile")
+	// errAppeared says that a coupon was created while its template was being looked up,
+	// or an order while the coupons were being locked.
+	errAppeared = errors.New("a coupon or an order appeared meanwhile")
 	// errLinksGrow says that the orders of a batch were linked to further orders faster
 	// than they could be locked.
 	errLinksGrow = errors.New("orders keep being linked to others")
@@ -122,7 +123,7 @@ func isRace(err error) bool {
 		return false
 	}
 	switch server.ConstraintName {
-	case "user_coupon_pkey", "coupon_template_pkey", "return_policy_pkey":
+	case "user_coupon_pkey", "coupon_template_pkey", "return_policy_pkey", "coupon_command_pkey":
 		return true
 	default:
 		return strings.HasPrefix(server.TableName, inboxTable+"_")

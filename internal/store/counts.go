@@ -36,6 +36,9 @@ func (s *Store) Backlog(ctx context.Context) (b Backlog, err error) {
 type Counts struct {
 	// Receipts are the messages that the inbox remembers.
 	Receipts, Orders, Operations int64
+	// Commands are those that were answered, OpenFlows redemptions at tills that have
+	// begun and not ended.
+	Commands, OpenFlows int64
 	// TimersOverdue are leases that should have been released.
 	TimersOverdue int64
 	Coupons       map[coupon.State]int64
@@ -47,7 +50,7 @@ func (s *Store) Counts(ctx context.Context, overdue time.Duration) (Counts, erro
 	c := Counts{Coupons: map[coupon.State]int64{}}
 	t := &trip{}
 	t.query("count", countsSQL, func(rows pgx.Rows) error {
-		return rows.Scan(&c.Receipts, &c.Orders, &c.Operations, &c.TimersOverdue)
+		return rows.Scan(&c.Receipts, &c.Orders, &c.Operations, &c.TimersOverdue, &c.Commands, &c.OpenFlows)
 	}, overdue.Microseconds())
 	t.query("count coupons", countStatesSQL, func(rows pgx.Rows) error {
 		var (

@@ -24,6 +24,9 @@ type Dump struct {
 	Refunds  []coupon.RefundRow
 	Reviews  []Review
 	Receipts []*coupon.Receipt
+	// Answers are those to commands, Flows the steps of redemptions at tills.
+	Answers  []*coupon.Answer
+	Flows    []coupon.FlowRow
 	Outbox   []coupon.OutboxRow
 	Policies []policy.Policy
 }
@@ -71,6 +74,8 @@ func (d *Dump) readRest(ctx context.Context, v *snapshot) error {
 	}))
 	t.query("read reviews", reviewsSQL, list(&d.Reviews, scanReviewRow), noUUID, "", "", "", false, all)
 	t.query("read receipts", dumpReceiptsSQL, list(&d.Receipts, scanReceiptRow))
+	t.query("read answers", dumpAnswersSQL, list(&d.Answers, scanAnswerRow))
+	t.query("read the steps of redemptions", dumpFlowsSQL, list(&d.Flows, scanFlowRow))
 	t.query("read the outbox", dumpOutboxSQL, list(&d.Outbox, func(row scanTarget) (o coupon.OutboxRow, err error) {
 		err = row.Scan(&o.Shard, &o.Messages, &o.Payload)
 		return o, err

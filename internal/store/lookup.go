@@ -49,8 +49,8 @@ func (s *Store) Template(ctx context.Context, id string) (t coupon.Template, fou
 	return t, found, nil
 }
 
-// Answer is how many messages of one kind got one answer.
-type Answer struct {
+// AnswerCount is how many messages of one kind got one answer.
+type AnswerCount struct {
 	Kind     string
 	Code     coupon.Code
 	Messages int64
@@ -58,9 +58,9 @@ type Answer struct {
 
 // Answers counts the answers that the inbox remembers, by kind and code. It reads the
 // whole inbox.
-func (s *Store) Answers(ctx context.Context) ([]Answer, error) {
-	var answers []Answer
-	err := s.each(ctx, countAnswersSQL, list(&answers, func(row scanTarget) (a Answer, err error) {
+func (s *Store) Answers(ctx context.Context) ([]AnswerCount, error) {
+	var answers []AnswerCount
+	err := s.each(ctx, countAnswersSQL, list(&answers, func(row scanTarget) (a AnswerCount, err error) {
 		err = row.Scan(&a.Kind, toText{(*string)(&a.Code)}, &a.Messages)
 		return a, err
 	}))

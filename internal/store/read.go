@@ -48,8 +48,8 @@ func (tx *transaction) readOrders(ctx context.Context) error {
 }
 
 // readCoupons is the second round trip: it locks the templates whose counters may
-// change, the counters per person and the coupons, and reads the inbox and the clock
-// once everything is locked.
+// change, the counters per person and the coupons, and reads the inbox, the answers to
+// commands and the clock once everything is locked.
 func (tx *transaction) readCoupons(ctx context.Context) error {
 	coupons := texts(distinct(append(tx.world.NamedCoupons(), tx.asked.coupons...)))
 	limited, perPerson := tx.limited()
@@ -69,6 +69,7 @@ func (tx *transaction) readCoupons(ctx context.Context) error {
 	if days, ids := tx.window.probes(tx.asked.messages); len(ids) > 0 {
 		t.query("read the inbox", readReceiptsSQL, tx.scanReceipt, days, ids)
 	}
+	tx.readCommands(t)
 	t.query("read the clock", clockSQL, func(rows pgx.Rows) error { return rows.Scan(&now) })
 	if err := t.send(ctx, tx.store, tx.conn); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (tx *transaction) newUses() (templates, persons texts) {
 // requests name. It asks the database only for versions it has never seen.
 func (tx *transaction) readPolicies(ctx context.Context) error {
 	needed := map[int64]bool{}
-	for _, version := range tx.asked.policies {
+	for _, version := range slices.Concat(tx.asked.policies, tx.revivable) {
 		needed[version] = true
 	}
 	for _, l := range tx.templates {

@@ -4,11 +4,17 @@ import "couponlease/internal/coupon"
 
 // scanOperationRow reads the columns of range_operations.sql.
 func scanOperationRow(row scanTarget) (o coupon.OperationRow, err error) {
-	err = row.Scan(&o.ID, &o.Coupon, toText{(*string)(&o.Operation)}, &o.From, &o.To, toText{(*string)(&o.FromState)},
+	err = row.Scan(operationTargets(&o)...)
+	return o, err
+}
+
+func operationTargets(o *coupon.OperationRow) []any {
+	return []any{
+		&o.ID, &o.Coupon, toText{(*string)(&o.Operation)}, &o.From, &o.To, toText{(*string)(&o.FromState)},
 		toText{(*string)(&o.ToState)}, &o.Reason, &o.Order, toText{&o.LeaseID}, toText{&o.RedemptionID}, &o.Payment,
 		&o.Refund, &o.Cause, &o.Actor, toText{&o.BusinessKey}, &o.RequestHash, toText{&o.Original}, &o.PolicyVersion,
-		toTime{&o.ValidUntil}, toTime{&o.At})
-	return o, err
+		toTime{&o.ValidUntil}, toTime{&o.At},
+	}
 }
 
 // scanLeaseRow reads the columns of range_leases.sql.

@@ -25,6 +25,10 @@ type Timeline struct {
 	// Receipts are the messages about these orders and those that caused an operation,
 	// as long as the inbox remembers them.
 	Receipts []*coupon.Receipt
+	// Commands are those about the coupon and those about several coupons of these
+	// orders, with their answers; Flows the steps of its redemptions at tills.
+	Commands []*coupon.Answer
+	Flows    []coupon.FlowRow
 	// Outbox is how many rows that wait to be published speak of the coupon.
 	Outbox int64
 	// Moments is all of the above in the order of time.
@@ -41,17 +45,19 @@ const (
 	MomentClose      MomentKind = "CLOSE"
 	MomentRefund     MomentKind = "REFUND"
 	MomentMessage    MomentKind = "MESSAGE"
+	MomentCommand    MomentKind = "COMMAND"
 	MomentOperation  MomentKind = "OPERATION"
 	MomentLease      MomentKind = "LEASE"
 	MomentRedemption MomentKind = "REDEMPTION"
 	MomentDecision   MomentKind = "DECISION"
+	MomentFlow       MomentKind = "FLOW"
 	MomentReview     MomentKind = "REVIEW"
 	MomentResolution MomentKind = "RESOLUTION"
 )
 
 var momentOrder = []MomentKind{
-	MomentPlaced, MomentPayment, MomentClose, MomentRefund, MomentMessage, MomentOperation, MomentLease,
-	MomentRedemption, MomentDecision, MomentReview, MomentResolution,
+	MomentPlaced, MomentPayment, MomentClose, MomentRefund, MomentMessage, MomentCommand, MomentOperation, MomentLease,
+	MomentRedemption, MomentDecision, MomentFlow, MomentReview, MomentResolution,
 }
 
 // Moment is one thing that happened. Facts of orders have the time at which they
@@ -69,6 +75,8 @@ type Moment struct {
 	Close      *coupon.Close
 	Refund     *coupon.Refund
 	Receipt    *coupon.Receipt
+	Command    *coupon.Answer
+	Flow       *coupon.FlowRow
 	Operation  *coupon.OperationRow
 	Lease      *coupon.LeaseRow
 	Redemption *coupon.RedemptionRow
@@ -117,6 +125,9 @@ func (v *snapshot) around(ctx context.Context, couponID string, line *Timeline) 
 	t.query("read reviews", timelineReviewsSQL, list(&line.Reviews, scanReviewRow), couponID, texts(linked), maxTimeline)
 	t.query("read the inbox", timelineReceiptsSQL, list(&line.Receipts, scanReceiptRow), texts(linked),
 		line.causes(), maxTimeline)
+	t.query("read commands", timelineCommandsSQL, list(&line.Commands, scanAnswerRow), couponID, texts(linked),
+		maxTimeline)
+	t.query("read the steps of redemptions", timelineFlowsSQL, list(&line.Flows, scanFlowRow), couponID, maxTimeline)
 	return v.send(ctx, t)
 }
 
@@ -137,7 +148,7 @@ func (line *Timeline) causes() texts {
 }
 
 func (line *Timeline) moments() []Moment {
-	all := slices.Concat(line.evidence(), line.facts(), line.cases())
+	all := slices.Concat(line.evidence(), line.facts(), line.commands(), line.cases())
 	slices.SortStableFunc(all, func(a, b Moment) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Version, b.Version),
 			cmp.Compare(slices.Index(momentOrder, a.Kind), slices.Index(momentOrder, b.Kind)))
@@ -145,13 +156,21 @@ func (line *Timeline) moments() []Moment {
 	return all
 }
 
+// versions gives the version that each operation produced.
+func (line *Timeline) versions() map[string]int64 {
+	versions := make(map[string]int64, len(line.History.Operations))
+	for i := range line.History.Operations {
+		versions[line.History.Operations[i].ID] = line.History.Operations[i].To
+	}
+	return versions
+}
+
 // evidence tells what happened to the coupon.
 func (line *Timeline) evidence() (all []Moment) {
 	h := &line.History
-	versions := map[string]int64{}
+	versions := line.versions()
 	for i := range h.Operations {
 		o := &h.Operations[i]
-		versions[o.ID] = o.To
 		all = append(all, Moment{At: o.At, Kind: MomentOperation, Order: o.Order, Version: o.To, Operation: o})
 	}
 	for i := range h.Leases {
@@ -194,6 +213,24 @@ func (line *Timeline) facts() (all []Moment) {
 	}
 	for _, r := range line.Receipts {
 		all = append(all, Moment{At: r.Done, Kind: MomentMessage, Order: r.Order, Receipt: r})
+	}
+	return all
+}
+
+// commands tells what was asked for and answered. An answer comes right before the
+// change that it tells of, and the step of a flow right behind it.
+func (line *Timeline) commands() (all []Moment) {
+	versions := line.versions()
+	for _, a := range line.Commands {
+		all = append(all, Moment{
+			At: a.Done, Kind: MomentCommand, Order: a.Order, Version: versions[a.Operation], Command: a,
+		})
+	}
+	for i := range line.Flows {
+		f := &line.Flows[i]
+		all = append(all, Moment{
+			At: f.At, Kind: MomentFlow, Order: f.RedeemNo, Version: versions[f.Operation], Flow: f,
+		})
 	}
 	return all
 }

@@ -26,6 +26,8 @@ type transaction struct {
 	templates map[string]*lockable
 	uses      map[usesKey]bool
 	coupons   []*coupon.Coupon
+	// revivable are the policies of redemptions that a reversal may bring back.
+	revivable []int64
 }
 
 type orderCoupon struct{ order, coupon string }

@@ -86,6 +86,14 @@ func (tx *transaction) queueWrites(t *trip, changes *coupon.Changes) error {
 		return err
 	}
 	write(t, "create policies", insertPoliciesSQL, policies, policyColumns)
+	answers, err := encodeAnswers(changes.Answers)
+	if err != nil {
+		return err
+	}
+	// The answers go first: of two that ask for the same redemption at a till, the key
+	// decides.
+	write(t, "write answers", insertAnswersSQL, answers, answerColumns)
+	write(t, "write the steps of redemptions", insertFlowsSQL, sorted(changes.Flows, compareFlows), flowColumns)
 	write(t, "write the outbox", insertOutboxSQL, changes.Outbox, tx.outboxColumns)
 	write(t, "write the inbox", insertReceiptsSQL, tx.receiptRows(changes.Receipts), receiptColumns)
 	return nil

@@ -1,0 +1,3 @@
+select redeem_no, request_id, step, coupon_id, lease_id, operation_id, code, reason, payment_id, cause_id, at
+from redeem_flow
+order by redeem_no, stage

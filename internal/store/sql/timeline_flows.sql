@@ -1,0 +1,5 @@
+select redeem_no, request_id, step, coupon_id, lease_id, operation_id, code, reason, payment_id, cause_id, at
+from redeem_flow
+where coupon_id = $1
+order by at, redeem_no, stage
+limit $2
