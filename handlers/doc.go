@@ -21,6 +21,15 @@ func Table() map[string]Translate {
 		messages.TypeOrderClosed:      OrderClosed,
 		messages.TypeRefundApproved:   RefundApproved,
 		messages.TypeLeaseExpired:     LeaseExpired,
+		messages.TypeLockCoupon:       LockCoupon,
+		messages.TypeRedeemRequested:  RedeemRequested,
+		messages.TypeRenewLease:       RenewLease,
+		messages.TypeReleaseLease:     ReleaseLease,
+		messages.TypeRedeemCoupon:     RedeemCoupon,
+		messages.TypeSwapCoupons:      SwapCoupons,
+		messages.TypeReturnCoupon:     ReturnCoupon,
+		messages.TypeVoidCoupon:       VoidCoupon,
+		messages.TypeReverseChange:    ReverseChange,
 	}
 }
 

@@ -83,14 +83,7 @@ func redeemed(op *coupon.OperationRow, change messages.Change) messages.Message 
 func notice(e *coupon.Event, change messages.Change) messages.Message {
 	switch e.Kind {
 	case coupon.EventLockRejected:
-		m := messages.CouponLockRejected{Change: change}
-		for _, refusal := range e.Refusals {
-			m.Reasons = append(m.Reasons, messages.Rejection{
-				CouponID: refusal.Coupon, Code: string(refusal.Code),
-				PublicCode: messages.PublicCode(string(refusal.Code)),
-			})
-		}
-		return m
+		return messages.CouponLockRejected{Change: change, Reasons: rejections(e.Refusals)}
 	case coupon.EventConflictDetected:
 		return messages.CouponConflictDetected{Change: change, Code: string(e.Code)}
 	case coupon.EventReviewOpened:
@@ -105,6 +98,17 @@ func notice(e *coupon.Event, change messages.Change) messages.Message {
 	default:
 		panic(fmt.Sprintf("event %s has no message", e.Kind))
 	}
+}
+
+func rejections(refusals []coupon.Refusal) []messages.Rejection {
+	var list []messages.Rejection
+	for _, refusal := range refusals {
+		list = append(list, messages.Rejection{
+			CouponID: refusal.Coupon, Code: string(refusal.Code),
+			PublicCode: messages.PublicCode(string(refusal.Code)),
+		})
+	}
+	return list
 }
 
 func decision(e *coupon.Event) messages.RefundDecision {

@@ -14,7 +14,8 @@ import (
 )
 
 // Outbox gives the rows that publish what a transaction changed: its events, in
-// the order in which they happened, and the timers of its leases. A coupon's
+// the order in which they happened, the answers to its commands, and the timers of
+// its leases. A coupon's
 // messages always go to the same shard, which keeps their order.
 func Outbox(changes *coupon.Changes, shards int) ([]coupon.OutboxRow, error) {
 	byShard := make([][]outbox.Message, shards)
@@ -24,6 +25,14 @@ func Outbox(changes *coupon.Changes, shards int) ([]coupon.OutboxRow, error) {
 			return nil, fmt.Errorf("encode event %s of coupon %s: %w", event.Kind, event.Coupon, err)
 		}
 		shard := shardOf(cmp.Or(event.Coupon, event.Order), shards)
+		byShard[shard] = append(byShard[shard], m)
+	}
+	for _, reply := range changes.Replies {
+		m, err := ReplyMessage(reply)
+		if err != nil {
+			return nil, err
+		}
+		shard := replyShard(reply, shards)
 		byShard[shard] = append(byShard[shard], m)
 	}
 	for _, due := range groupTimers(changes.Timers) {

@@ -67,10 +67,12 @@ func TestMessagesBecomeRequests(t *testing.T) {
 	}
 }
 
-func TestEveryConsumedFactHasATranslation(t *testing.T) {
+// TestEveryConsumedMessageHasATranslation: but for claims and issuing, whose queue
+// nobody consumes yet.
+func TestEveryConsumedMessageHasATranslation(t *testing.T) {
 	table := Table()
 	for _, contract := range messages.Contracts() {
-		consumed := contract.Kind == messages.KindFact || contract.Kind == messages.KindTimer
+		consumed := contract.Kind.Incoming() && contract.Queue != "coupon-claims"
 		if (table[contract.Type] != nil) != consumed {
 			t.Errorf("%s (%s): translation %t", contract.Type, contract.Kind, table[contract.Type] != nil)
 		}

@@ -51,6 +51,8 @@ func (s *stage) command(verb string, words []string, o settings) coupon.Fact {
 		return coupon.RedeemCoupon{
 			Coupon: id, Order: words[1], Token: tokenOf(words[2]), Version: version, Payment: o["payment"],
 		}
+	case "return": // COUPON ORDER REFUND
+		return coupon.ReturnCoupon{Coupon: id, Order: words[1], Refund: words[2], Reason: o.or("reason", "agreed")}
 	case "swap": // ORDER
 		return s.swap(words[0], o)
 	case "void": // COUPON

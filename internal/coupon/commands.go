@@ -22,6 +22,9 @@ func (w *World) command(r *Request, f Command) Outcome {
 	if known := w.answers[r.Key]; known != nil {
 		if known.Hash != r.Hash {
 			a.refuse(IdempotencyMismatch)
+			if a.Coupon != "" && w.coupons[a.Coupon] == nil {
+				a.refuse(UnknownCoupon)
+			}
 			w.reply(r, a)
 			return a.outcome()
 		}

@@ -60,8 +60,28 @@ func (f ReverseChange) carryOut(w *World, a *Answer, _ Fields) {
 		a.done(c, w.reverse(c, reason))
 		return
 	}
+	if code := w.refuseRevival(c, last); code != "" {
+		a.refuse(code)
+		return
+	}
 	a.done(c, w.revive(c, last, reason))
 	a.Order = last.Operation.Order
+}
+
+// refuseRevival: a use that comes back needs room again in the limits that had got
+// it back.
+func (w *World) refuseRevival(c *Coupon, last Last) Code {
+	t := w.templates[c.Template]
+	switch {
+	case last.Operation.FromState != Used || t == nil:
+		return ""
+	case t.UsesPerPerson != NoLimit && c.Owner != "" && w.usesOf(t.ID, c.Owner).Held >= t.UsesPerPerson:
+		return UseLimitReached
+	case t.Budget != NoLimit && t.Held >= t.Budget && w.policyOf(last.Redemption.PolicyVersion).BudgetBack:
+		return BudgetExhausted
+	default:
+		return ""
+	}
 }
 
 // last gives the latest ledger row of a coupon and the redemption that it names.

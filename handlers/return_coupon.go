@@ -1,0 +1,17 @@
+package handlers
+
+import (
+	"couponlease/internal/coupon"
+	"couponlease/messages"
+)
+
+// ReturnCoupon: somebody agreed a refund outside; the return policy decides.
+func ReturnCoupon(e messages.Envelope) ([]coupon.Request, error) {
+	m, err := messages.DecodeReturnCoupon(e)
+	if err != nil {
+		return nil, err
+	}
+	return by(m.Actor, command(e, m.CommandHead, coupon.ReturnCoupon{
+		Coupon: coupon.Fold(m.Code), Order: m.OrderID, Refund: m.RefundID, Reason: m.Reason,
+	})), nil
+}

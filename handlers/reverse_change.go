@@ -1,0 +1,17 @@
+package handlers
+
+import (
+	"couponlease/internal/coupon"
+	"couponlease/messages"
+)
+
+// ReverseChange: an operator takes a redemption or a withdrawal back.
+func ReverseChange(e messages.Envelope) ([]coupon.Request, error) {
+	m, err := messages.DecodeReverseChange(e)
+	if err != nil {
+		return nil, err
+	}
+	return by(m.Actor, command(e, m.CommandHead, coupon.ReverseChange{
+		Coupon: coupon.Fold(m.Code), Operation: m.OperationID, ExpectedVersion: m.ExpectedVersion, Reason: m.Reason,
+	})), nil
+}
