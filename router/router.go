@@ -149,6 +149,8 @@ func (c *consumer) carryOut(msg *message.Message, verdict Verdict) error {
 		return c.publish(msg.Context(), publication)
 	default:
 		publication := c.failed(msg, verdict)
+		// Dead letters are kept and read by people, who are not to become owners of leases.
+		publication.Body = messages.RedactBody(publication.Body)
 		publication.Exchange, publication.Key = amqp.ExchangeDead, c.queue
 		publication.Headers[HeaderAttempt] = strconv.Itoa(attempt(msg))
 		c.log(msg, verdict, slog.LevelError, "message goes to the dead letters")

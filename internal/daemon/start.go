@@ -67,7 +67,8 @@ func (d *Daemon) start(ctx context.Context) (*parts, error) {
 func (p *parts) open(ctx context.Context) (err error) {
 	options := store.Options{
 		Rules: coupon.Rules{
-			OrderLease: p.cfg.OrderLease, Stacking: coupon.Stacking(p.cfg.Stacking),
+			OrderLease: p.cfg.OrderLease, QuoteLease: p.cfg.QuoteLease, TillLease: p.cfg.TillLease,
+			RenewGrace: p.cfg.RenewGrace, Stacking: coupon.Stacking(p.cfg.Stacking),
 			FutureTolerance: p.cfg.FutureTolerance,
 		},
 		Source:           engine.NewSource(p.keys),
