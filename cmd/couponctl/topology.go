@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"couponlease/internal/amqp"
 	"couponlease/internal/console"
 )
@@ -9,6 +11,8 @@ type topologyCommand struct {
 	Show  topologyShow  `cmd:"" help:"Print the exchanges, queues and bindings that the product needs."`
 	Apply topologyApply `cmd:"" help:"Create what is missing on the broker."`
 	Diff  topologyDiff  `cmd:"" help:"Compare the broker with the layout."`
+
+	Permissions topologyPermissions `cmd:"" help:"Print who may do what on the broker, to import there."`
 }
 
 type topologyShow struct{}
@@ -56,4 +60,24 @@ func (topologyDiff) Run(s *session) error {
 		}
 		return nil
 	})
+}
+
+type topologyPermissions struct {
+	Users bool   `help:"Print the users instead, without passwords: to import once."`
+	VHost string `name:"vhost" placeholder:"NAME" help:"Virtual host of the rights. By default that of the broker's URL, or /."`
+}
+
+func (topologyPermissions) Help() string {
+	return `As JSON it is what the broker imports. Importing users again takes their passwords away;
+importing rights again changes nothing else.
+
+  couponctl topology permissions --users -o json | rabbitmqctl import_definitions
+  couponctl topology permissions -o json | rabbitmqctl import_definitions`
+}
+
+func (c topologyPermissions) Run(s *session) error {
+	if c.Users {
+		return s.write(console.Permissions{Definitions: amqp.UserDefinitions()})
+	}
+	return s.write(console.Permissions{Definitions: amqp.PermissionDefinitions(cmp.Or(c.VHost, s.services.VHost()))})
 }

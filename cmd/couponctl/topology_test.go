@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"couponlease/internal/amqp"
 	"couponlease/internal/console"
@@ -62,5 +65,27 @@ func TestTopologyApplyRefusesContradictions(t *testing.T) {
 		return d.Kind == amqp.Missing && d.Name == amqp.QueueOrderPlaced
 	}) {
 		t.Error("apply created something although it met a contradiction")
+	}
+}
+
+func TestTopologyPermissions(t *testing.T) {
+	noServices(t)
+	ctl(t, "topology", "permissions").want(t, exitOK, "order-service", "coupon.lock", "coupond")
+	for name, args := range map[string][]string{"users.json": {"--users"}, "definitions.json": nil} {
+		want, err := os.ReadFile("../../deploy/rabbitmq/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ctl(t, append([]string{"topology", "permissions", "-o", "json"}, args...)...)
+		if diff := cmp.Diff(string(want), got.stdout); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	t.Setenv("COUPONLEASE_AMQP_URL", "amqp://u:p@mq/shop")
+	for want, args := range map[string][]string{"shop": nil, "mall": {"--vhost", "mall"}} {
+		shown := decode[amqp.Definitions](t, ctl(t, append([]string{"topology", "permissions", "-o", "json"}, args...)...))
+		if got := shown.Permissions[0].VHost; got != want {
+			t.Errorf("rights are for virtual host %s, want %s", got, want)
+		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -55,8 +57,39 @@ type managedBinding struct {
 	DestinationType string `json:"destination_type"`
 }
 
-type managedName struct {
+// managedObject is an exchange or a queue as the API shows it.
+type managedObject struct {
 	Name string `json:"name"`
+	// Kind is that of an exchange; newer brokers tell the type of a queue, too.
+	Kind      string         `json:"type"`
+	Args      map[string]any `json:"arguments"`
+	IsDurable bool           `json:"durable"`
+}
+
+// description is what an object is, in one line that can be compared.
+func (o managedObject) description() string {
+	kind := o.Kind
+	if _, isQueue := o.Args["x-queue-type"]; isQueue {
+		kind = "" // it is among the arguments
+	}
+	if !o.IsDurable {
+		kind = "transient " + kind
+	}
+	return description(kind, o.Args)
+}
+
+// description renders kind and arguments, numbers alike whether they come from
+// the layout or from JSON.
+func description(kind string, args map[string]any) string {
+	parts := []string{kind}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		value := args[name]
+		if number, ok := value.(float64); ok {
+			value = int64(number)
+		}
+		parts = append(parts, fmt.Sprintf("%s=%v", name, value))
+	}
+	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
 func (m *Management) bindings(ctx context.Context) ([]Binding, error) {
@@ -77,17 +110,13 @@ func (m *Management) bindings(ctx context.Context) ([]Binding, error) {
 	return bindings, nil
 }
 
-// names lists the queues or exchanges.
-func (m *Management) names(ctx context.Context, kind string) ([]string, error) {
-	var found []managedName
+// objects lists the "queues" or "exchanges".
+func (m *Management) objects(ctx context.Context, kind string) ([]managedObject, error) {
+	var found []managedObject
 	if err := m.get(ctx, kind, &found); err != nil {
 		return nil, err
 	}
-	names := make([]string, len(found))
-	for i, object := range found {
-		names[i] = object.Name
-	}
-	return names, nil
+	return found, nil
 }
 
 func (m *Management) get(ctx context.Context, kind string, answer any) error {

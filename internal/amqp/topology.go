@@ -29,7 +29,8 @@ var ErrLayoutDiffers = errors.New("broker differs from the layout")
 
 // Ensure does what the mode asks for. In ModeVerify the error names the first
 // differences and matches ErrLayoutDiffers; bindings are compared only when
-// management is not nil, and what exists in excess is tolerated.
+// management is not nil, and what exists in excess or could not be compared is
+// tolerated.
 func Ensure(ctx context.Context, conn *Conn, layout Layout, mode Mode, management *Management) error {
 	switch mode {
 	case ModeOff:
@@ -48,7 +49,9 @@ func Ensure(ctx context.Context, conn *Conn, layout Layout, mode Mode, managemen
 }
 
 func differencesError(differences []Difference) error {
-	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == Extra })
+	differences = slices.DeleteFunc(differences, func(d Difference) bool {
+		return d.Kind == Extra || d.Kind == Unchecked
+	})
 	if len(differences) == 0 {
 		return nil
 	}
@@ -128,6 +131,8 @@ func (b Binding) String() string {
 type scratchChannel struct {
 	conn *Conn
 	ch   *amqp091.Channel
+	// refused: the user has been told that it may not declare.
+	refused bool
 }
 
 func (s *scratchChannel) do(ctx context.Context, request func(*amqp091.Channel) error) error {

@@ -19,6 +19,9 @@ const (
 	Inequivalent DifferenceKind = "inequivalent"
 	// Extra: on the broker under one of our names, not in the layout.
 	Extra DifferenceKind = "extra"
+	// Unchecked: it exists, but its arguments could not be compared, because the
+	// user may not declare and the management API was not asked.
+	Unchecked DifferenceKind = "unchecked"
 )
 
 // Difference is one way in which the broker differs from the layout.
@@ -42,7 +45,8 @@ func (d Difference) String() string {
 
 // Verify compares the broker with the layout and changes nothing. Bindings and
 // objects in excess are only compared when management is not nil, because AMQP
-// itself cannot tell. The order is: exchanges, queues, bindings.
+// itself cannot tell. Arguments are compared by a user who may declare, or
+// through management. The order is: exchanges, queues, bindings.
 func Verify(ctx context.Context, conn *Conn, layout Layout, management *Management) ([]Difference, error) {
 	scratch := scratchChannel{conn: conn}
 	defer scratch.close()
@@ -68,11 +72,7 @@ func Verify(ctx context.Context, conn *Conn, layout Layout, management *Manageme
 	if management == nil {
 		return differences, nil
 	}
-	rest, err := compareManaged(ctx, layout, management)
-	if err != nil {
-		return nil, err
-	}
-	return append(differences, rest...), nil
+	return compareManaged(ctx, layout, management, differences)
 }
 
 // compare looks for an object and, when it exists, lets the broker compare its
@@ -89,18 +89,26 @@ func (s *scratchChannel) compare(
 		d.Kind = Missing
 		return []Difference{d}, nil
 	}
-	if declare == nil {
+	switch {
+	case declare == nil:
 		return nil, nil
+	case !s.refused:
+		// One refusal tells: fifty would only fill the broker's log.
+		err = s.do(ctx, declare)
+		s.refused = isCode(err, amqp091.AccessRefused)
 	}
-	err = s.do(ctx, declare)
-	if isCode(err, amqp091.PreconditionFailed) {
+	switch {
+	case s.refused:
+		d.Kind, d.Detail = Unchecked, "no right to declare it, and no management API"
+		return []Difference{d}, nil
+	case err == nil:
+		return nil, nil
+	case isCode(err, amqp091.PreconditionFailed):
 		d.Kind, d.Detail = Inequivalent, brokerText(err)
 		return []Difference{d}, nil
-	}
-	if err != nil {
+	default:
 		return nil, fmt.Errorf("compare %s %s: %w", d.Object, d.Name, err)
 	}
-	return nil, nil
 }
 
 // brokerText is the broker's explanation without the library's wrapping.
@@ -112,25 +120,26 @@ func brokerText(err error) string {
 	return strings.Trim(text, `"`)
 }
 
-func compareManaged(ctx context.Context, layout Layout, management *Management) ([]Difference, error) {
+// compareManaged adds what the management API knows to what AMQP has told.
+func compareManaged(
+	ctx context.Context, layout Layout, management *Management, told []Difference,
+) ([]Difference, error) {
 	bindings, err := management.bindings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	queues, err := management.names(ctx, "queues")
-	if err != nil {
-		return nil, err
-	}
-	exchanges, err := management.names(ctx, "exchanges")
-	if err != nil {
-		return nil, err
+	found := map[string][]managedObject{}
+	for _, kind := range []string{"exchange", "queue"} {
+		if found[kind], err = management.objects(ctx, kind+"s"); err != nil {
+			return nil, err
+		}
 	}
 	known := layout.objects()
 	var differences []Difference
-	for kind, names := range map[string][]string{"exchange": exchanges, "queue": queues} {
-		for _, name := range names {
-			if ours(name) && !known[kind][name] {
-				differences = append(differences, Difference{Kind: Extra, Object: kind, Name: name})
+	for kind, objects := range found {
+		for _, object := range objects {
+			if ours(object.Name) && !known[kind][object.Name] {
+				differences = append(differences, Difference{Kind: Extra, Object: kind, Name: object.Name})
 			}
 		}
 	}
@@ -138,7 +147,39 @@ func compareManaged(ctx context.Context, layout Layout, management *Management) 
 	slices.SortStableFunc(differences, func(a, b Difference) int {
 		return strings.Compare(a.Object+a.Name, b.Object+b.Name)
 	})
-	return differences, nil
+	return append(layout.check(told, found), differences...), nil
+}
+
+// check compares what was left unchecked with what was found.
+func (l Layout) check(told []Difference, found map[string][]managedObject) []Difference {
+	checked := make([]Difference, 0, len(told))
+	for _, d := range told {
+		if d.Kind != Unchecked {
+			checked = append(checked, d)
+			continue
+		}
+		i := slices.IndexFunc(found[d.Object], func(o managedObject) bool { return o.Name == d.Name })
+		if i < 0 {
+			checked = append(checked, d) // gone a moment ago, or hidden from the user
+			continue
+		}
+		if want, is := l.described(d.Object, d.Name), found[d.Object][i].description(); want != is {
+			d.Kind, d.Detail = Inequivalent, fmt.Sprintf("it is %s, not %s", is, want)
+			checked = append(checked, d)
+		}
+	}
+	return checked
+}
+
+// described is what an object of the layout should be, in the words of
+// managedObject.description.
+func (l Layout) described(kind, name string) string {
+	if kind == "queue" {
+		queue, _ := l.Queue(name)
+		return description("", queue.Args)
+	}
+	i := slices.IndexFunc(l.Exchanges, func(ex Exchange) bool { return ex.Name == name })
+	return description(l.Exchanges[i].Kind, l.Exchanges[i].Args)
 }
 
 // compareBindings looks only at what leads to our own objects: where else our
