@@ -151,6 +151,9 @@ func (p *Process) Wait(t testing.TB, limit time.Duration) int {
 	return p.command.ProcessState.ExitCode()
 }
 
+// URL is where the process serves its endpoints.
+func (p *Process) URL() string { return "http://" + p.address }
+
 // Ready asks the readiness endpoint.
 func (p *Process) Ready() bool {
 	reply, err := http.Get("http://" + p.address + "/readyz")
