@@ -94,6 +94,11 @@ func (tx *transaction) queueWrites(t *trip, changes *coupon.Changes) error {
 	// decides.
 	write(t, "write answers", insertAnswersSQL, answers, answerColumns)
 	write(t, "write the steps of redemptions", insertFlowsSQL, sorted(changes.Flows, compareFlows), flowColumns)
+	audits, err := encodeAudits(changes.Audits)
+	if err != nil {
+		return err
+	}
+	write(t, "write the audit log", insertAuditsSQL, audits, auditColumns)
 	write(t, "write the outbox", insertOutboxSQL, changes.Outbox, tx.outboxColumns)
 	write(t, "write the inbox", insertReceiptsSQL, tx.receiptRows(changes.Receipts), receiptColumns)
 	return nil

@@ -16,12 +16,12 @@ import (
 	"couponlease/internal/simulate"
 )
 
-// Operations that facts can cause; a differential run that has not seen them all
+// Operations that facts and commands can cause; a differential run that has not seen them all
 // has shown nothing.
 func operations() []coupon.Operation {
 	return []coupon.Operation{
-		coupon.Issue, coupon.Lock, coupon.Redeem, coupon.Release, coupon.Expire, coupon.Return, coupon.Retire,
-		coupon.Reverse,
+		coupon.Issue, coupon.Lock, coupon.Renew, coupon.Redeem, coupon.Release, coupon.Expire, coupon.Return,
+		coupon.Retire, coupon.Reverse, coupon.Withdraw,
 	}
 }
 
@@ -38,6 +38,10 @@ func Differential(t *testing.T, oracle, subject Open) {
 		p.compare(t)
 		p.count(t, seen)
 	}
+	worlds++
+	p := newPair(t, oracle, subject, worlds)
+	p.commands(t)
+	p.count(t, seen)
 	rapid.Check(t, func(rt *rapid.T) {
 		worlds++
 		p := newPair(t, oracle, subject, worlds)
@@ -65,6 +69,7 @@ type pair struct {
 	number  int
 	space   string
 	sent    int
+	scans   int
 	history []coupon.Request
 }
 
@@ -97,7 +102,7 @@ func (p *pair) order(i int) string  { return fmt.Sprintf("%sorder-%d", p.space, 
 
 func (p *pair) setUp(rt *rapid.T) {
 	rules := policy.Default()
-	rules.Full = rapid.SampledFrom([]policy.Decision{policy.Return, policy.Retire, policy.Keep}).Draw(rt, "full")
+	rules.Full = rapid.SampledFrom([]policy.Decision{policy.Return, policy.Retire, policy.Keep, policy.Void}).Draw(rt, "full")
 	rules.BudgetBack = rapid.Bool().Draw(rt, "budget back")
 	limit := rapid.SampledFrom([]int64{coupon.NoLimit, 1, 2, 3})
 	owner := rapid.SampledFrom([]string{"", "u1", "u2"})
@@ -151,10 +156,10 @@ func (p *pair) batch(rt *rapid.T) {
 	var requests []coupon.Request
 	for range rapid.IntRange(1, 6).Draw(rt, "requests") {
 		if len(p.history) > 0 && rapid.IntRange(0, 5).Draw(rt, "repeat") == 0 {
-			requests = append(requests, rapid.SampledFrom(p.history).Draw(rt, "again"))
+			requests = append(requests, p.again(rt))
 			continue
 		}
-		request := p.message(p.fact(rt))
+		request := p.request(rt)
 		request.At = request.At.Add(-time.Duration(rapid.IntRange(0, 3).Draw(rt, "ago")) * time.Minute)
 		p.history = append(p.history, request)
 		requests = append(requests, request)
@@ -162,8 +167,15 @@ func (p *pair) batch(rt *rapid.T) {
 	p.send(rt, requests...)
 }
 
-// send gives both the same requests and compares the answers.
-func (p *pair) send(rt rapid.TB, requests ...coupon.Request) {
+func (p *pair) request(rt *rapid.T) coupon.Request {
+	if rapid.Bool().Draw(rt, "asks") {
+		return p.command(p.ordered(rt))
+	}
+	return p.message(p.fact(rt))
+}
+
+// send gives both the same requests and compares the answers, which it returns.
+func (p *pair) send(rt rapid.TB, requests ...coupon.Request) []coupon.Outcome {
 	var answers [2][]coupon.Outcome
 	for i, side := range []*bench{p.oracle, p.subject} {
 		outcomes, err := side.apply(context.Background(), slices.Clone(requests)...)
@@ -175,6 +187,8 @@ func (p *pair) send(rt rapid.TB, requests ...coupon.Request) {
 	if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
 		rt.Fatalf("answers differ (-oracle +subject):\n%s", diff)
 	}
+	p.compareAnswers(rt, requests)
+	return answers[0]
 }
 
 func (p *pair) fact(rt *rapid.T) coupon.Fact {
@@ -212,7 +226,13 @@ func (p *pair) placed(rt *rapid.T, order, other string) coupon.Fact {
 		OpenEnded: rapid.IntRange(0, 5).Draw(rt, "open") == 0,
 	}
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, pairCoupons-1), 0, 3, rapid.ID).Draw(rt, "coupons") {
-		f.Wanted = append(f.Wanted, coupon.Wanted{Coupon: p.coupon(i)})
+		wanted := coupon.Wanted{Coupon: p.coupon(i)}
+		if rapid.IntRange(0, 4).Draw(rt, "token") == 0 {
+			if lease := p.shown(rt, wanted.Coupon); lease.Purpose != coupon.PurposeTill {
+				wanted.Token = &lease.TokenHash
+			}
+		}
+		f.Wanted = append(f.Wanted, wanted)
 	}
 	switch rapid.IntRange(0, 7).Draw(rt, "link") {
 	case 0:
@@ -264,6 +284,7 @@ func (p *pair) compare(rt rapid.TB) {
 			rt.Fatalf("order %s differs (-oracle +subject):\n%s", id, diff)
 		}
 	}
+	p.compareFlows(rt)
 }
 
 // asSets: a ledger may give the refunds of an order in any order.

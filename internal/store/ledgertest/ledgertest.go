@@ -16,6 +16,8 @@ type Ledger interface {
 	Apply(ctx context.Context, requests []coupon.Request, decide func(*coupon.World)) error
 	History(ctx context.Context, id string) (coupon.History, bool, error)
 	Order(ctx context.Context, id string) (*coupon.Order, error)
+	Answer(ctx context.Context, key string) (*coupon.Answer, error)
+	Flow(ctx context.Context, redeemNo string) ([]coupon.FlowRow, error)
 }
 
 // Open gives an empty ledger under a clock, rules and a source of ids.
@@ -36,6 +38,14 @@ func Run(t *testing.T, open Open) {
 		{"gives one coupon to one of many", races},
 		{"never exceeds a budget", budgets},
 		{"refuses a change of a row that has moved", forks},
+		{"answers a command once for its key", answers},
+		{"keeps the answers of commands that were refused", refusals},
+		{"keeps the steps of redemptions at tills", flows},
+		{"takes withdrawals and redemptions back", reversals},
+		{"swaps all or nothing", swaps},
+		{"joins commands and orders", holds},
+		{"gives one key to one of many commands", clashes},
+		{"answers one command once, however many send it", echoes},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -116,7 +116,9 @@ func moves(t *testing.T, b *bench) {
 func races(t *testing.T, b *bench) {
 	const writers = 8
 	b.issue(t, 1, unlimited())
-	codes := b.atOnce(t, writers, func(i int) coupon.Fact { return placed(fmt.Sprintf("order-%d", i), "c1") })
+	codes := b.atOnce(t, writers, func(i int) coupon.Request {
+		return b.request(fmt.Sprintf("message-%d", i), placed(fmt.Sprintf("order-%d", i), "c1"))
+	})
 	if codes[coupon.OK] != 1 || codes[coupon.Rejected(coupon.AlreadyLocked)] != writers-1 {
 		t.Errorf("answers: %v", codes)
 	}
@@ -129,22 +131,22 @@ func budgets(t *testing.T, b *bench) {
 	limited := unlimited()
 	limited.Budget = budget
 	b.issue(t, writers, limited)
-	codes := b.atOnce(t, writers, func(i int) coupon.Fact {
-		return placed(fmt.Sprintf("order-%d", i), fmt.Sprintf("c%d", i+1))
+	codes := b.atOnce(t, writers, func(i int) coupon.Request {
+		return b.request(fmt.Sprintf("message-%d", i), placed(fmt.Sprintf("order-%d", i), fmt.Sprintf("c%d", i+1)))
 	})
 	if codes[coupon.OK] != budget || codes[coupon.Rejected(coupon.BudgetExhausted)] != writers-budget {
 		t.Errorf("answers: %v", codes)
 	}
 }
 
-func (b *bench) atOnce(t *testing.T, writers int, fact func(int) coupon.Fact) map[coupon.Code]int {
+func (b *bench) atOnce(t *testing.T, writers int, request func(int) coupon.Request) map[coupon.Code]int {
 	t.Helper()
 	var mutex sync.Mutex
 	var all sync.WaitGroup
 	codes := map[coupon.Code]int{}
 	for i := range writers {
 		all.Go(func() {
-			outcomes, err := b.apply(context.Background(), b.request(fmt.Sprintf("message-%d", i), fact(i)))
+			outcomes, err := b.apply(context.Background(), request(i))
 			if err != nil {
 				t.Errorf("writer %d: %v", i, err)
 				return
