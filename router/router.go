@@ -40,6 +40,8 @@ type Config struct {
 	Subscriber message.Subscriber
 	Publisher  Publisher
 	Engine     Engine
+	// Repeats answers repeated requests of tills; nil leaves them to the engine.
+	Repeats *Repeats
 	// Queues to consume, with the number of subscriptions on each: one is right
 	// for the windowed subscriber, many for the stock one.
 	Queues        []string
@@ -122,6 +124,10 @@ func (c *consumer) answer(msg *message.Message) (string, Verdict, []coupon.Outco
 	requests, err := translate(envelope)
 	if err != nil {
 		return envelope.Type, c.unreadable(err, tried), nil
+	}
+	if outcome, ok := c.Repeats.answer(msg.Context(), requests); ok {
+		outcomes := []coupon.Outcome{outcome}
+		return envelope.Type, c.judge.answered(outcomes, []error{nil}, tried), outcomes
 	}
 	outcomes, errs := c.Engine.SubmitAll(msg.Context(), requests)
 	return envelope.Type, c.judge.answered(outcomes, errs, tried), outcomes
