@@ -148,7 +148,8 @@ func TestRepliesHoldASealAndNoToken(t *testing.T) {
 		told = append(told, body)
 	}
 	hash := coupon.HashToken(secret)
-	if m, err := ReplyMessage(replies[0]); err != nil || m.Seal.Lease != replies[0].Answer.LeaseID || m.Seal.Hash != hex.EncodeToString(hash[:]) {
+	m, err := ReplyMessage(replies[0])
+	if err != nil || m.Seal.Lease != replies[0].Answer.LeaseID || m.Seal.Hash != hex.EncodeToString(hash[:]) {
 		t.Errorf("seal %+v, %v", m.Seal, err)
 	}
 	type row struct{ command, outcome, public, order, redeemNo, state string }
