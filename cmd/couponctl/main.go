@@ -88,6 +88,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitFindings
 	}
 	s := &session{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, format: c.Output, services: c.Services}
+	if err := c.CheckTLS(); err != nil {
+		return s.exitCode(console.Usage(err))
+	}
 	return s.exitCode(parsed.Run(s))
 }
 

@@ -3,12 +3,10 @@ package amqp
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -24,9 +22,9 @@ type ConnConfig struct {
 	URL string
 	// Name is how the broker shows this connection to operators.
 	Name string
-	// CAFile is a PEM file of the authorities trusted for amqps; empty means the
-	// system's.
-	CAFile string
+	// TLS says for amqps whom to trust and which certificate to show; nil means
+	// the system's authorities and none.
+	TLS *tls.Config
 	// Heartbeat is the interval of keep-alive frames; default 10 s.
 	Heartbeat time.Duration
 	// DialTimeout bounds connecting and the handshake; default 10 s.
@@ -113,7 +111,7 @@ func (l *link) abort() {
 // does not wait: use Ready. The caller must Close the connection.
 func Connect(cfg ConnConfig) (*Conn, error) {
 	cfg = cfg.withDefaults()
-	tlsConfig, err := brokerTLS(cfg.URL, cfg.CAFile)
+	tlsConfig, err := brokerTLS(cfg.URL, cfg.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -128,31 +126,6 @@ func Connect(cfg ConnConfig) (*Conn, error) {
 	}
 	go c.supervise(ctx)
 	return c, nil
-}
-
-// brokerTLS checks the broker's URL and returns what TLS it asks for, nil for none.
-func brokerTLS(address, caFile string) (*tls.Config, error) {
-	uri, err := amqp091.ParseURI(address)
-	if err != nil {
-		// The cause would quote the URL, and with it the password.
-		return nil, errors.New("broker URL is not of the form amqp://user:password@host:port/vhost")
-	}
-	if uri.Scheme != "amqps" {
-		return nil, nil
-	}
-	config := &tls.Config{ServerName: uri.Host, MinVersion: tls.VersionTLS12}
-	if caFile == "" {
-		return config, nil
-	}
-	pem, err := os.ReadFile(caFile)
-	if err != nil {
-		return nil, fmt.Errorf("read broker CA file: %w", err)
-	}
-	config.RootCAs = x509.NewCertPool()
-	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("broker CA file %s holds no certificate", caFile)
-	}
-	return config, nil
 }
 
 // supervise makes the connection and makes it again until ctx ends.
@@ -243,7 +216,7 @@ func (c *Conn) dial(ctx context.Context) (*link, error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("connect to broker: %w", err)
+		return nil, fmt.Errorf("connect to broker: %w", explained(err))
 	}
 	if !settled() {
 		_ = raw.CloseDeadline(time.Now())

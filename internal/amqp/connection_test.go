@@ -2,19 +2,10 @@ package amqp
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,16 +14,10 @@ import (
 )
 
 func TestConnectRefusesBadConfiguration(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "empty.pem")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for name, cfg := range map[string]ConnConfig{
 		"no URL":          {},
 		"other scheme":    {URL: "http://user:s3cret@host"},
 		"password broken": {URL: "amqp://user:s3cret/%zz@host"},
-		"no CA file":      {URL: "amqps://user:s3cret@host", CAFile: filepath.Join(t.TempDir(), "none.pem")},
-		"empty CA file":   {URL: "amqps://user:s3cret@host", CAFile: empty},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := Connect(cfg)
@@ -149,58 +134,4 @@ func TestChannelThatOpensTooLateIsClosed(t *testing.T) {
 	}
 	late.conn.answer(late)
 	b.await(methodChannelClose)
-}
-
-func TestConnectionOverTLS(t *testing.T) {
-	certificate, caFile := selfSigned(t)
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := serveStub(t, listener, script{})
-	address := "amqps://guest:guest@" + listener.Addr().String() + "/"
-
-	stranger := connect(t, address)
-	testkit.Eventually(t, patience, "an unknown authority is refused", func() (bool, string) {
-		var unknown x509.UnknownAuthorityError
-		return errors.As(stranger.State().LastError, &unknown), fmt.Sprintf("%+v", stranger.State())
-	})
-
-	conn, err := Connect(ConnConfig{URL: address, CAFile: caFile})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { closeNow(t, "connection", conn.Close) })
-	p := NewPublisher(conn, PublisherConfig{})
-	t.Cleanup(func() { closeNow(t, "publisher", p.Close) })
-	for i, err := range p.PublishBatch(testContext(t), numbered(QueueOrderPlaced, 300)) {
-		if err != nil {
-			t.Fatalf("publication %d over TLS: %v", i, err)
-		}
-	}
-	b.await(methodPublish)
-}
-
-func selfSigned(t *testing.T) (tls.Certificate, string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(time.Hour),
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:         true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }

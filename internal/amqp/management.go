@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ const maxManagementAnswer = 64 << 20
 // Management reads a virtual host through the broker's management HTTP API,
 // which knows what AMQP cannot tell: the bindings, and what exists in excess.
 type Management struct {
-	base     *url.URL
+	root     *url.URL
 	user     string
 	password string
 	vhost    string
@@ -28,24 +29,26 @@ type Management struct {
 }
 
 // NewManagement takes the API's address with credentials, such as
-// http://user:password@host:15672, and the virtual host to look at.
-func NewManagement(address, vhost string) (*Management, error) {
-	base, err := url.Parse(address)
-	if err != nil || base.Host == "" {
+// https://user:password@host:15671, and the virtual host to look at. For https,
+// base says whom to trust and which certificate to show; nil means the system's
+// authorities and none.
+func NewManagement(address, vhost string, base *tls.Config) (*Management, error) {
+	root, err := url.Parse(address)
+	if err != nil || root.Host == "" {
 		// The cause would quote the address, and with it the password.
 		return nil, errors.New("management address is not of the form http://user:password@host:port")
 	}
 	// It is asked seldom: connections are not kept.
 	m := &Management{vhost: vhost, client: &http.Client{
 		Timeout:   30 * time.Second,
-		Transport: &http.Transport{DisableKeepAlives: true},
+		Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: atLeastTLS12(base)},
 	}}
-	if base.User != nil {
-		m.user = base.User.Username()
-		m.password, _ = base.User.Password()
-		base.User = nil
+	if root.User != nil {
+		m.user = root.User.Username()
+		m.password, _ = root.User.Password()
+		root.User = nil
 	}
-	m.base = base
+	m.root = root
 	return m, nil
 }
 
@@ -121,7 +124,7 @@ func (m *Management) objects(ctx context.Context, kind string) ([]managedObject,
 
 func (m *Management) get(ctx context.Context, kind string, answer any) error {
 	// The virtual host is one path segment even when it holds slashes.
-	target := strings.TrimSuffix(m.base.String(), "/") + "/api/" + kind + "/" + url.PathEscape(m.vhost)
+	target := strings.TrimSuffix(m.root.String(), "/") + "/api/" + kind + "/" + url.PathEscape(m.vhost)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return fmt.Errorf("ask management API for %s: %w", kind, err)

@@ -321,7 +321,7 @@ func TestPermissionsToVerify(t *testing.T) {
 	g := newGuarded(t)
 	ctx, layout := testContext(t), DefaultLayout(Options{})
 	conn := connect(t, g.urls[UserWorker])
-	management, err := NewManagement(g.ManagementFor(t, g.urls[UserWorker]), g.VHost)
+	management, err := NewManagement(g.ManagementFor(t, g.urls[UserWorker]), g.VHost, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,8 +22,8 @@ type StockConfig struct {
 	URL string
 	// Name is how the broker shows the connection to operators.
 	Name string
-	// CAFile is as in ConnConfig.
-	CAFile string
+	// TLS is as in ConnConfig.
+	TLS *tls.Config
 	// Prefetch per subscription; default 2. More gains nothing, because one
 	// subscription handles one message at a time.
 	Prefetch int
@@ -80,7 +81,7 @@ func NewStockSubscriber(cfg StockConfig) (*StockSubscriber, error) {
 // marshaler that refuses foreign headers, and dead-lettering on nack, which
 // would dead-letter healthy messages at every close.
 func stockConfig(cfg StockConfig) (wamqp.Config, error) {
-	tlsConfig, err := brokerTLS(cfg.URL, cfg.CAFile)
+	tlsConfig, err := brokerTLS(cfg.URL, cfg.TLS)
 	if err != nil {
 		return wamqp.Config{}, err
 	}

@@ -16,7 +16,7 @@ import (
 
 func (b broker) management(t testing.TB) *Management {
 	t.Helper()
-	m, err := NewManagement(b.ManagementURL, b.VHost)
+	m, err := NewManagement(b.ManagementURL, b.VHost, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestTopologyBuilder(t *testing.T) {
 }
 
 func TestManagementTellsNoSecrets(t *testing.T) {
-	if _, err := NewManagement("http://user:s3cret@%zz", "/"); err == nil || strings.Contains(err.Error(), "s3cret") {
+	if _, err := NewManagement("http://user:s3cret@%zz", "/", nil); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("bad address: %v", err)
 	}
 	b := newBroker(t)

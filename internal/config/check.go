@@ -31,11 +31,14 @@ func (e *Error) Error() string {
 
 func check(flags []*kong.Flag, unread []string) error {
 	var mistakes []string
+	faulty := map[string]bool{}
 	for _, flag := range flags {
 		if wrong := judge(flag, unread); wrong != "" {
 			mistakes = append(mistakes, named(flag)+": "+wrong)
+			faulty[flag.Name] = true
 		}
 	}
+	mistakes = append(mistakes, judgeTLS(flags, faulty)...)
 	if len(mistakes) == 0 {
 		return nil
 	}

@@ -29,16 +29,20 @@ func OpenBroker(ctx context.Context, services config.Services, logger *slog.Logg
 	if services.AMQPURL == "" {
 		return nil, unset("COUPONLEASE_AMQP_URL")
 	}
+	trust, err := services.BrokerTLS()
+	if err != nil {
+		return nil, Usage(err)
+	}
 	b := &Broker{layout: amqp.DefaultLayout(amqp.Options{})}
 	if services.AMQPManagementURL != "" {
-		management, err := amqp.NewManagement(services.AMQPManagementURL, services.VHost())
+		management, err := amqp.NewManagement(services.AMQPManagementURL, services.VHost(), trust)
 		if err != nil {
 			return nil, Usage(err)
 		}
 		b.management = management
 	}
 	conn, err := amqp.Connect(amqp.ConnConfig{
-		URL: services.AMQPURL, Name: clientName, CAFile: services.AMQPCAFile, Logger: logger,
+		URL: services.AMQPURL, Name: clientName, TLS: trust, Logger: logger,
 	})
 	if err != nil {
 		return nil, &usageError{fmt.Errorf("connect to the broker: %w", err)}

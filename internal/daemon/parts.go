@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,11 +27,13 @@ type parts struct {
 	*Daemon
 
 	writers, workers *store.Store
+	brokerTLS        *tls.Config
 	consume, publish *amqp.Conn // consume is nil with the stock transport, which has its own
 	publisher        *amqp.Publisher
 	windowed         *amqp.Subscriber // nil with the stock transport
 	engine           *engine.Engine
 	relay            *outbox.Relay // nil when switched off
+	repeats          repeats
 	router           runner
 	queues           []string
 	sweeps           []sweep
@@ -74,8 +77,9 @@ func (p *parts) isWindowed() bool { return p.cfg.Transport == config.TransportWi
 // build joins the parts. Nothing runs before launch, except what waits for work.
 func (p *parts) build() error {
 	p.publisher = amqp.NewPublisher(p.publish, amqp.PublisherConfig{Logger: p.log})
+	published := publications{p.publisher, seals{p.keys, p.metrics, p.log}}
 	if p.cfg.Relay == config.On {
-		relay, err := outbox.NewRelay(p.workers, publications{p.publisher, seals{p.keys, p.metrics, p.log}}, outbox.Options{
+		relay, err := outbox.NewRelay(p.workers, published, outbox.Options{
 			Owner: p.owner, Shards: p.cfg.OutboxShards, Logger: p.log,
 		})
 		if err != nil {
@@ -97,7 +101,7 @@ func (p *parts) build() error {
 		cfg.Subscriber, cfg.Subscriptions = p.windowed, 1
 	} else {
 		stock, err := amqp.NewStockSubscriber(amqp.StockConfig{
-			URL: p.cfg.AMQPURL, CAFile: p.cfg.AMQPCAFile, Name: "coupond consume " + p.host,
+			URL: p.cfg.AMQPURL, TLS: p.brokerTLS, Name: "coupond consume " + p.host,
 			DrainTimeout: p.cfg.DrainTimeout, Layout: amqp.DefaultLayout(amqp.Options{}), Logger: p.log,
 		})
 		if err != nil {
@@ -105,8 +109,12 @@ func (p *parts) build() error {
 		}
 		cfg.Subscriber, cfg.Subscriptions = stock, p.cfg.Subscriptions
 	}
+	var err error
+	if p.repeats, err = p.newRepeats(published); err != nil {
+		return err
+	}
 	p.engine = p.newEngine()
-	cfg.Engine = p.engine
+	cfg.Engine, cfg.Repeats = p.engine, p.repeats.router
 	r, err := router.New(cfg)
 	if err != nil {
 		return err
@@ -234,6 +242,11 @@ func (p *parts) disconnect() {
 		if conn != nil {
 			// It waits for the broker for a bounded time, and cannot fail.
 			_ = conn.Close()
+		}
+	}
+	if p.repeats.redis != nil {
+		if err := p.repeats.redis.Close(); err != nil {
+			p.log.Warn("the connection to Redis was not closed cleanly", "error", err)
 		}
 	}
 	for _, s := range []*store.Store{p.writers, p.workers} {

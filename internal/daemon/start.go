@@ -84,9 +84,12 @@ func (p *parts) open(ctx context.Context) (err error) {
 	if p.workers, err = store.Open(ctx, p.cfg.Postgres(), options); err != nil {
 		return err
 	}
+	if p.brokerTLS, err = p.cfg.BrokerTLS(); err != nil {
+		return err
+	}
 	connect := func(role string) (*amqp.Conn, error) {
 		conn, err := amqp.Connect(amqp.ConnConfig{
-			URL: p.cfg.AMQPURL, CAFile: p.cfg.AMQPCAFile, Name: "coupond " + role + " " + p.host, Logger: p.log,
+			URL: p.cfg.AMQPURL, TLS: p.brokerTLS, Name: "coupond " + role + " " + p.host, Logger: p.log,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("prepare broker connection: %w", err)
@@ -130,7 +133,7 @@ func (p *parts) prepare(ctx context.Context) error {
 	var management *amqp.Management
 	if p.cfg.AMQPManagementURL != "" {
 		var err error
-		if management, err = amqp.NewManagement(p.cfg.AMQPManagementURL, p.cfg.VHost()); err != nil {
+		if management, err = amqp.NewManagement(p.cfg.AMQPManagementURL, p.cfg.VHost(), p.brokerTLS); err != nil {
 			return fmt.Errorf("prepare the broker's management API: %w", err)
 		}
 	}
@@ -156,6 +159,8 @@ func (d *Daemon) await(
 			return nil
 		case ctx.Err() != nil:
 			return fmt.Errorf("wait for %s: %w", service, ctx.Err())
+		case isUntrusted(err):
+			return fmt.Errorf("%s is there, but not by a TLS connection to trust; check its URL and the files: %w", service, err)
 		case refuses(err):
 			return fmt.Errorf("%s refuses the connection; check its URL, user and password: %w", service, err)
 		}

@@ -22,6 +22,7 @@ type Proxy struct {
 	mu    sync.Mutex // guards what follows
 	isCut bool
 	conns map[net.Conn]bool
+	dress func(net.Conn) (net.Conn, error) // what the client speaks; nil: what the service speaks
 }
 
 // proxyDial bounds how long the service may take to accept a connection.
@@ -86,6 +87,10 @@ func (p *Proxy) carry(client net.Conn) {
 	if !p.keep(client) {
 		return
 	}
+	plain, err := p.undress(client)
+	if err != nil {
+		return
+	}
 	server, err := net.DialTimeout("tcp", p.target, proxyDial)
 	if err != nil {
 		return
@@ -97,12 +102,23 @@ func (p *Proxy) carry(client net.Conn) {
 	var back sync.WaitGroup
 	back.Go(func() {
 		// An error ends the connection like an orderly end does.
-		_, _ = io.Copy(client, server)
-		_ = client.Close()
+		_, _ = io.Copy(plain, server)
+		_ = plain.Close()
 	})
-	_, _ = io.Copy(server, client)
+	_, _ = io.Copy(server, plain)
 	_ = server.Close()
 	back.Wait()
+}
+
+// undress gives the client's side in the service's own protocol.
+func (p *Proxy) undress(client net.Conn) (net.Conn, error) {
+	p.mu.Lock()
+	dress := p.dress
+	p.mu.Unlock()
+	if dress == nil {
+		return client, nil
+	}
+	return dress(client)
 }
 
 // end closes a connection, if it is not closed yet, and forgets it.

@@ -91,7 +91,9 @@ func startDaemon(program, logFile string, services config.Services) (*daemon, er
 	}
 	d.command.Env = append(d.command.Env,
 		"COUPONLEASE_POSTGRES_URL="+services.PostgresURL, "COUPONLEASE_POSTGRES_CA_FILE="+services.PostgresCAFile,
+		"COUPONLEASE_POSTGRES_CERT_FILE="+services.PostgresCertFile, "COUPONLEASE_POSTGRES_KEY_FILE="+services.PostgresKeyFile,
 		"COUPONLEASE_AMQP_URL="+services.AMQPURL, "COUPONLEASE_AMQP_CA_FILE="+services.AMQPCAFile,
+		"COUPONLEASE_AMQP_CERT_FILE="+services.AMQPCertFile, "COUPONLEASE_AMQP_KEY_FILE="+services.AMQPKeyFile,
 		"COUPONLEASE_AMQP_MANAGEMENT_URL="+services.AMQPManagementURL, "COUPONLEASE_HTTP_ADDR="+address)
 	d.command.Stdout, d.command.Stderr = log, log
 	if err := d.command.Start(); err != nil {

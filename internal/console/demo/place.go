@@ -114,7 +114,12 @@ func (p *place) manage(ctx context.Context, method string, body any, path ...str
 		return errors.New("COUPONLEASE_AMQP_MANAGEMENT_URL is not a URL")
 	}
 	request.Header.Set("Content-Type", "application/json")
-	reply, err := http.DefaultClient.Do(request)
+	trust, err := p.services.BrokerTLS()
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: trust}}
+	reply, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("ask the management API: %w", err)
 	}
