@@ -27,6 +27,7 @@ func (p *parts) watch() {
 	p.watchSubscriber()
 	p.watchBroker()
 	p.watchRelay()
+	p.watchRepeats()
 	p.watchSweeps()
 }
 

@@ -4,6 +4,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -30,7 +31,7 @@ type ClientOptions struct {
 	// Name is shown to the server's operator.
 	Name string
 	// TLS is how a server of a rediss URL is verified; nil trusts the authorities of
-	// the system.
+	// the system. With a redis URL, which is not encrypted, it has no effect.
 	TLS *tls.Config
 	// Logger takes what the Redis library has to say, at level debug, for all clients
 	// of the process: those who ask are told by errors. Nil discards.
@@ -42,21 +43,16 @@ type ClientOptions struct {
 type Client struct{ redis *redis.Client }
 
 // Open prepares a client of the server that a URL names, redis or rediss. An error
-// means that the URL or the options cannot be used; it does not show the URL.
+// means that the URL cannot be used; it does not show it.
 func Open(url string, o ClientOptions) (*Client, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, errors.New("open Redis: the URL is not of the form redis:// or rediss://user:password@host:port/number")
 	}
-	if o.TLS != nil {
-		if options.TLSConfig == nil {
-			return nil, errors.New("open Redis: a TLS configuration needs a URL of the form rediss://")
-		}
-		name := options.TLSConfig.ServerName
+	if o.TLS != nil && options.TLSConfig != nil {
+		host := options.TLSConfig.ServerName
 		options.TLSConfig = o.TLS.Clone()
-		if options.TLSConfig.ServerName == "" {
-			options.TLSConfig.ServerName = name
-		}
+		options.TLSConfig.ServerName = cmp.Or(options.TLSConfig.ServerName, host)
 	}
 	options.ClientName, options.DisableIdentity = o.Name, true
 	options.PoolSize, options.MaxActiveConns = connections, connections

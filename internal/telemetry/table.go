@@ -57,6 +57,10 @@ const (
 	SweeperSubmitted = "couponlease_sweeper_submitted_total"
 	SweeperFailed    = "couponlease_sweeper_failed_total"
 
+	RequestsRemembered = "couponlease_requests_remembered_total"
+	RequestsRepeated   = "couponlease_requests_repeated_total"
+	RedisAway          = "couponlease_redis_away"
+
 	ReviewsOpen = "couponlease_reviews_open"
 
 	Ready = "couponlease_ready"
@@ -99,6 +103,12 @@ func messageMetrics() []Metric {
 			Help: "Transactions cut in two to find a request at fault. Each is worth a look."},
 		{Name: EnginePauses, Kind: Counter, Help: "Times the database went away and consumption paused."},
 		{Name: EnginePaused, Kind: Gauge, Kept: true, Help: "1 while the database is away and consumption pauses."},
+		{Name: RequestsRemembered, Kind: Counter, Labels: []string{"result"}, Kept: true,
+			Help: "Requests of tills that Redis was asked about: first, seen, failed, or skipped while it was away."},
+		{Name: RequestsRepeated, Kind: Counter, Kept: true,
+			Help: "Repeated requests of tills that were answered without a transaction."},
+		{Name: RedisAway, Kind: Gauge, Kept: true,
+			Help: "1 while Redis does not answer. All answers are the same then, and cost the database more."},
 		{Name: SubscriberConsuming, Kind: Gauge, Labels: []string{"queue"}, Kept: true,
 			Help: "1 while the broker delivers messages of the queue to this replica."},
 		{Name: SubscriberInFlight, Kind: Gauge, Labels: []string{"queue"}, Kept: true,
