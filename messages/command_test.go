@@ -2,6 +2,7 @@ package messages
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -205,10 +206,18 @@ func TestRedeemNumberFitsWhereAnOrderDoes(t *testing.T) {
 func TestReplySaysWhetherTheCommandWasAccepted(t *testing.T) {
 	for outcome, want := range map[string]bool{
 		"OK": true, "DUPLICATE": true, "EXISTING_REDEMPTION": true,
+		"RETURN:FULL": true, "RETIRE:FULL": true, "KEEP:PARTIAL": true, "RETURN": false, "RETURNED": false,
 		"": false, "ALREADY_USED": false, "IDEMPOTENCY_MISMATCH": false, "ILLEGAL_STATE:USED": false, "REJECTED": false,
 	} {
-		if got := (CommandReply{Outcome: outcome}).Accepted(); got != want {
+		reply := CommandReply{Command: TypeRedeemCoupon, Outcome: outcome, LeaseToken: secret}
+		if got := reply.Accepted(); got != want {
 			t.Errorf("%q: got %t, want %t", outcome, got, want)
+		}
+		var refused *Refused
+		if got := errors.As(reply.Err(), &refused); got == want || got && refused.Outcome != outcome {
+			t.Errorf("%q as an error: got %v", outcome, reply.Err())
+		} else if got && reply.Err().Error() != "coupon.redeem.v1 refused: "+outcome {
+			t.Errorf("got %q", reply.Err())
 		}
 	}
 }

@@ -8,6 +8,18 @@ import (
 // MaxCoupons is how many coupons one order may name.
 const MaxCoupons = 64
 
+// A Fact is a message by which another service tells what happened. The set is
+// closed: OrderPlaced, PaymentSucceeded, OrderClosed and RefundApproved.
+type Fact interface {
+	Message
+	fact()
+}
+
+func (OrderPlaced) fact()      {}
+func (PaymentSucceeded) fact() {}
+func (OrderClosed) fact()      {}
+func (RefundApproved) fact()   {}
+
 // OrderPlaced is the fact that a buyer placed an order, or placed it again with
 // a higher revision.
 type OrderPlaced struct {

@@ -45,6 +45,7 @@ var publicCodes = map[string]string{
 	"REJECTED":             PublicNotAvailable,
 	"RETURNED":             PublicNotAvailable,
 	"TIME_OUT_OF_RANGE":    PublicNotAvailable,
+	"UNKNOWN_ORDER":        PublicNotAvailable,
 
 	// These come after the token was found right: the asker owns the lease.
 	"VERSION_CONFLICT": PublicTryAgain,

@@ -3,6 +3,7 @@ package messages
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -15,8 +16,9 @@ type CommandReply struct {
 	Command string `json:"command"`
 	// IdempotencyKey is the command's; of a RedeemRequested, its redeem number.
 	IdempotencyKey string `json:"idempotencyKey"`
-	// Outcome is OK, DUPLICATE, EXISTING_REDEMPTION or a refusal code, such as
-	// ALREADY_LOCKED or ILLEGAL_STATE:USED.
+	// Outcome is OK, DUPLICATE, EXISTING_REDEMPTION, the decision on a ReturnCoupon,
+	// such as RETURN:FULL or KEEP:PARTIAL, or a refusal code, such as ALREADY_LOCKED
+	// or ILLEGAL_STATE:USED.
 	Outcome string `json:"outcome"`
 	// PublicCode is what buyers may see of a refusal; absent when there is none.
 	PublicCode string `json:"publicCode,omitempty"`
@@ -46,14 +48,41 @@ const (
 )
 
 // Accepted reports whether what the command asked for is so now: it was done, or
-// had been done before. Every other outcome is a refusal, which changed nothing.
+// had been done before, or the return policy was asked and decided. Every other
+// outcome is a refusal, which changed nothing.
 func (r CommandReply) Accepted() bool {
 	switch r.Outcome {
 	case OutcomeOK, OutcomeDuplicate, OutcomeExistingRedemption:
 		return true
 	default:
-		return false
+		decision, _, decided := strings.Cut(r.Outcome, ":")
+		return decided && (decision == "RETURN" || decision == "RETIRE" || decision == "KEEP")
 	}
+}
+
+// Err gives a refusal as a *Refused, and nil when the command was accepted.
+func (r CommandReply) Err() error {
+	if r.Accepted() {
+		return nil
+	}
+	return &Refused{Command: r.Command, CouponID: r.CouponID, Outcome: r.Outcome, PublicCode: r.PublicCode}
+}
+
+// Refused is a command's refusal as an error. Nothing was changed.
+type Refused struct {
+	// Command is the type of the command.
+	Command string
+	// CouponID names the coupon; empty when it is about several.
+	CouponID string
+	// Outcome is the exact refusal, for services. It must not reach buyers.
+	Outcome string
+	// PublicCode is what buyers may see.
+	PublicCode string
+}
+
+// Error is for the logs of services, not for buyers.
+func (r *Refused) Error() string {
+	return fmt.Sprintf("%s refused: %s", r.Command, r.Outcome)
 }
 
 // WithLeaseToken puts the token into the body of an encoded CommandReply that was

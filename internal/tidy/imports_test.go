@@ -48,9 +48,14 @@ type direction struct {
 
 var directions = []direction{
 	{
-		name: "messages: standard library only", of: own("messages"), closed: true,
+		name: "messages: standard library only", of: own("messages"), but: own("messages/client"), closed: true,
 		reason:  "upstream teams may copy the contracts; they must not get our dependencies with them",
 		breaker: "messages", breaks: "github.com/google/uuid",
+	}, {
+		name: "messages/client: contracts and protocol", of: own("messages/client"), closed: true,
+		only:    slices.Concat(own("messages"), []string{"github.com/rabbitmq/amqp091-go"}),
+		reason:  "upstream teams import the client; they must get nothing of the product with it",
+		breaker: "messages/client", breaks: module + "/internal/amqp",
 	}, {
 		name: "batcher: standard library only", of: own("internal/batcher"), closed: true,
 		reason:  "group commit knows nothing of coupons, so that it can be proved on its own",
@@ -77,7 +82,8 @@ var directions = []direction{
 		reason:  "one package knows the database, so one package has to be right about it",
 		breaker: "internal/outbox", breaks: "github.com/jackc/pgx/v5/pgxpool",
 	}, {
-		name: "the broker's protocol: internal/amqp only", but: own("internal/amqp"), never: amqp,
+		name: "the broker's protocol: internal/amqp, and the client of others", never: amqp,
+		but:     own("internal/amqp", "messages/client"),
 		reason:  "settling, confirming and draining are subtle and are done right in one place",
 		breaker: "router", breaks: "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp",
 	}, {
