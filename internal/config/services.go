@@ -27,7 +27,7 @@ type Services struct {
 
 	AMQPKeyFile string `name:"amqp-key-file" env:"COUPONLEASE_AMQP_KEY_FILE" placeholder:"FILE" form:"file" help:"PEM file of that certificate's key, not encrypted."`
 
-	RedisURL string `name:"redis-url" env:"COUPONLEASE_REDIS_URL" placeholder:"URL" redact:"" form:"url" schemes:"redis rediss" help:"Redis, as rediss://user:password@host:6379/0. Empty: claims are answered by the database alone."`
+	RedisURL string `name:"redis-url" env:"COUPONLEASE_REDIS_URL" placeholder:"URL" redact:"" form:"url" schemes:"redis rediss" help:"Redis, as rediss://user:password@host:6379/0. Empty: repeated requests of tills and claims are answered by the database alone."`
 
 	Tokens `embed:""`
 
