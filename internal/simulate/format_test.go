@@ -100,7 +100,7 @@ func TestVerdicts(t *testing.T) {
 		{"another shape", `{"id":"X","sequence":[{"do":"OrderPlaced","coupons":"c1"}]}`, Failed, "line 1: json"},
 		{"nothing done", `{"id":"X"}`, Failed, "a case needs a sequence"},
 		{"an operation", `{"id":"X","sequence":[{"do":"Dance"}]}`, Unsupported, "Dance"},
-		{"an operation behind others", `{"id":"X","sequence":[` + fmt.Sprintf(placed, "") + `,{"do":"Swap"}]}`, Unsupported, "Swap"},
+		{"an operation behind others", `{"id":"X","sequence":[` + fmt.Sprintf(placed, "") + `,{"do":"Claim"}]}`, Unsupported, "Claim"},
 		{"an assertion", `{"id":"X","sequence":[` + fmt.Sprintf(placed, "") + `],"right":{"assert":{"mood":1}}}`, Unsupported, "assert mood"},
 		{"a fault", `{"id":"X","sequence":[` + fmt.Sprintf(placed, `,"fault":"flood"`) + `]}`, Unsupported, "fault flood"},
 		{"a time", `{"id":"X","sequence":[{"t":"soon","do":"ExpireScan"}]}`, Failed, `instant "soon"`},
