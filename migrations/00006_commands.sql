@@ -26,8 +26,9 @@ create table coupon_command (
     refusals        jsonb
 );
 
-create index coupon_command_coupon on coupon_command (coupon_id);
-create index coupon_command_order on coupon_command (order_id);
+-- A command is found by its coupon, and one about several coupons by its order.
+create index coupon_command_coupon on coupon_command (coupon_id) where coupon_id <> '';
+create index coupon_command_order on coupon_command (order_id) where coupon_id = '';
 
 create trigger append_only before update or delete or truncate on coupon_command
     for each statement execute function forbid_change();

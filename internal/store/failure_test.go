@@ -96,6 +96,8 @@ func TestTheLedgerIsAppendOnly(t *testing.T) {
 	for _, statement := range []string{
 		`update coupon_operation set reason = 'nicer'`, `delete from coupon_operation`, `truncate coupon_operation`,
 		`update return_policy set document = '{}'`, `delete from audit_log`,
+		`update coupon_command set code = 'OK'`, `delete from coupon_command`, `truncate coupon_command`,
+		`update redeem_flow set step = 'SUCCESS'`, `delete from redeem_flow`, `truncate redeem_flow`,
 	} {
 		if _, err := s.pool.Exec(t.Context(), statement); Classify(err) != batcher.Fatal {
 			t.Errorf("%s: %v", statement, err)

@@ -165,7 +165,7 @@ func wrongCounters(t *testing.T, s *Store) {
 // and the commit: it is decided again, with that row.
 func TestRacesAreLostOnce(t *testing.T) {
 	s := open(t)
-	issue(t, s, unlimited("one"))
+	issue(t, s, unlimited("one"), "C1", "C2", "C3", "C4")
 	issue(t, s, unlimited("two"))
 	at := now(t, s)
 	rules := policy.Default()
@@ -192,6 +192,16 @@ func TestRacesAreLostOnce(t *testing.T) {
 			request("m6", at, coupon.DefinePolicy{Policy: rules}),
 			request("m7", at, coupon.DefinePolicy{Policy: rules}),
 			coupon.Skipped,
+		},
+		"command": {
+			command("k", at, coupon.LockCoupon{Coupon: "c1", Order: "A"}),
+			command("k", at, coupon.LockCoupon{Coupon: "c2", Order: "A"}),
+			coupon.IdempotencyMismatch,
+		},
+		"scan at a till": {
+			command("RD1", at, coupon.RedeemRequested{Coupon: "c3", Request: "1"}),
+			command("RD1", at, coupon.RedeemRequested{Coupon: "c4", Request: "1"}),
+			coupon.IdempotencyMismatch,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,6 +18,8 @@ type model struct {
 	templates map[string]*coupon.Template
 	uses      map[usesKey]coupon.Uses
 	receipts  map[string]*coupon.Receipt
+	answers   map[string]*coupon.Answer
+	flows     []coupon.FlowRow
 	timers    []coupon.Timer
 	refunds   []coupon.RefundRow
 	reviews   []Review
@@ -32,6 +34,7 @@ func newModel() *model {
 		templates: map[string]*coupon.Template{},
 		uses:      map[usesKey]coupon.Uses{},
 		receipts:  map[string]*coupon.Receipt{},
+		answers:   map[string]*coupon.Answer{},
 		policies:  []policy.Policy{policy.Default()},
 	}
 }
@@ -71,6 +74,10 @@ func (m *model) keep(w *coupon.World) {
 	for _, row := range changes.Receipts {
 		m.receipts[row.ID] = row
 	}
+	for _, row := range changes.Answers {
+		m.answers[row.Key] = row
+	}
+	m.flows = append(m.flows, changes.Flows...)
 	for _, row := range changes.Timers {
 		if !row.Rearmed {
 			m.timers = append(m.timers, row)
@@ -99,6 +106,7 @@ func (m *model) dump() *Dump {
 			return cmp.Or(strings.Compare(a.Order, b.Order), strings.Compare(a.ID, b.ID))
 		}),
 		Reviews: sorted(m.reviews, func(a, b Review) int { return strings.Compare(a.ID, b.ID) }),
+		Flows:   sorted(m.flows, compareFlows),
 		Outbox:  m.outbox,
 		Policies: sorted(m.policies, func(a, b policy.Policy) int {
 			return cmp.Compare(a.Version, b.Version)
@@ -128,6 +136,9 @@ func (m *model) dump() *Dump {
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.receipts)) {
 		d.Receipts = append(d.Receipts, m.receipts[id])
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.answers)) {
+		d.Answers = append(d.Answers, m.answers[key])
 	}
 	return d
 }

@@ -17,6 +17,7 @@ type traffic struct {
 	model    *model
 	messages int
 	policies int64
+	commands []coupon.Request
 }
 
 func newTraffic(seed uint64, m *model) *traffic {
@@ -44,6 +45,14 @@ func (g *traffic) batch(now time.Time) []coupon.Request {
 			id = fmt.Sprint("m", 1+g.random.IntN(g.messages))
 		}
 		at := now.Add(-time.Duration(g.random.IntN(3600)) * time.Second)
+		switch g.random.IntN(12) {
+		case 0:
+			requests = append(requests, g.again(now))
+			continue
+		case 1, 2, 3, 4:
+			requests = append(requests, g.asks(at, g.command()))
+			continue
+		}
 		r := request(id, at, g.fact(now))
 		if g.random.IntN(20) == 0 {
 			r.ID = ""
@@ -53,9 +62,10 @@ func (g *traffic) batch(now time.Time) []coupon.Request {
 	return requests
 }
 
-// certain gives what chance brings too seldom for a test to rely on it: a coupon that
-// expires, and one whose uses are counted for its owner, bought.
-func (g *traffic) certain(now time.Time) []coupon.Request {
+// certain gives what a test must not leave to chance: a coupon that expires, one whose
+// uses are counted for its owner, bought, one that is returned, an order that pays
+// without one, a message that comes twice, and commands of every kind.
+func (g *traffic) certain(now time.Time) (batches [][]coupon.Request) {
 	template := coupon.Template{ID: "certain", Budget: coupon.NoLimit, UsesPerPerson: 2}
 	facts := []coupon.Fact{
 		coupon.DefineTemplate{Template: template},
@@ -67,13 +77,23 @@ func (g *traffic) certain(now time.Time) []coupon.Request {
 			Wanted: []coupon.Wanted{{Coupon: "counted", Discount: 100}},
 		},
 		coupon.PaymentSucceeded{Order: "certain", Payment: "certain", Amount: 900, Currency: "EUR"},
+		coupon.ImportCoupon{Code: "RETURNED", Template: template.ID},
+		placed("returned", "returned"), paid("returned"),
+		coupon.RefundApproved{Order: "returned", Refund: "certain", Amount: 900, Currency: "EUR", Reason: "return"},
+		placed("without", "nobody"), paid("without"),
+		coupon.ImportCoupon{Code: "LOST", Template: "nowhere"},
+		coupon.DefinePolicy{Policy: policy.Policy{
+			Version: 1_000_000, Full: policy.Return, Partial: policy.Keep, Chargeback: policy.Keep,
+		}},
 	}
 	var requests []coupon.Request
 	for _, fact := range facts {
 		g.messages++
 		requests = append(requests, request(fmt.Sprint("m", g.messages), now, fact))
 	}
-	return requests
+	requests = append(requests, requests[0])
+	first, second := g.certainCommands(now)
+	return [][]coupon.Request{requests, first, second}
 }
 
 func (g *traffic) fact(now time.Time) coupon.Fact {

@@ -23,7 +23,9 @@ func TestEverythingComesBack(t *testing.T) {
 	for _, what := range []string{
 		"coupons", "orders", "templates", "uses", "timers", "refunds", "reviews", "receipts", "outbox", "policies",
 		"leases", "redemptions", "decisions",
+		"answers", "tokens to give", "refused swaps", "flows",
 		"DUPLICATE_EVENT", "REDEEMED", "CREATED", "UNKNOWN_TEMPLATE", "EXPIRED",
+		"DUPLICATE", "IDEMPOTENCY_MISMATCH", "TOKEN_MISMATCH", "VERSION_CONFLICT", "LEASE_GONE", "REJECTED",
 	} {
 		if seen[what] == 0 {
 			t.Errorf("the traffic made no %s: %v", what, seen)
@@ -38,10 +40,13 @@ func comeBack(t *testing.T, seed uint64, batches int, seen map[string]int) {
 	memory := simulate.NewLedger(func() time.Time { return clock }, coupon.DefaultRules(), ids.source())
 	m := newModel()
 	g := newTraffic(seed, m)
+	script := g.certain(now(t, s))
 	for i := range batches {
-		requests := g.batch(now(t, s))
-		if i == 0 {
-			requests = g.certain(now(t, s))
+		var requests []coupon.Request
+		if i < len(script) {
+			requests = script[i]
+		} else {
+			requests = g.batch(now(t, s))
 		}
 		drawn := ids.next
 		var got, want []coupon.Outcome
@@ -89,6 +94,16 @@ func count(d *Dump, seen map[string]int) {
 	seen["refunds"] += len(d.Refunds)
 	seen["reviews"] += len(d.Reviews)
 	seen["receipts"] += len(d.Receipts)
+	seen["answers"] += len(d.Answers)
+	seen["flows"] += len(d.Flows)
+	for _, a := range d.Answers {
+		if a.Token != nil {
+			seen["tokens to give"]++
+		}
+		if len(a.Refusals) > 0 {
+			seen["refused swaps"]++
+		}
+	}
 	seen["outbox"] += len(d.Outbox)
 	seen["policies"] += len(d.Policies) - 1
 	for _, h := range d.Histories {

@@ -102,7 +102,8 @@ func (p *pair) order(i int) string  { return fmt.Sprintf("%sorder-%d", p.space, 
 
 func (p *pair) setUp(rt *rapid.T) {
 	rules := policy.Default()
-	rules.Full = rapid.SampledFrom([]policy.Decision{policy.Return, policy.Retire, policy.Keep, policy.Void}).Draw(rt, "full")
+	verdict := rapid.SampledFrom([]policy.Decision{policy.Return, policy.Retire, policy.Keep, policy.Void})
+	rules.Full = verdict.Draw(rt, "full")
 	rules.BudgetBack = rapid.Bool().Draw(rt, "budget back")
 	limit := rapid.SampledFrom([]int64{coupon.NoLimit, 1, 2, 3})
 	owner := rapid.SampledFrom([]string{"", "u1", "u2"})
@@ -228,9 +229,8 @@ func (p *pair) placed(rt *rapid.T, order, other string) coupon.Fact {
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, pairCoupons-1), 0, 3, rapid.ID).Draw(rt, "coupons") {
 		wanted := coupon.Wanted{Coupon: p.coupon(i)}
 		if rapid.IntRange(0, 4).Draw(rt, "token") == 0 {
-			if lease := p.shown(rt, wanted.Coupon); lease.Purpose != coupon.PurposeTill {
-				wanted.Token = &lease.TokenHash
-			}
+			token := p.shown(rt, wanted.Coupon).TokenHash
+			wanted.Token = &token
 		}
 		f.Wanted = append(f.Wanted, wanted)
 	}

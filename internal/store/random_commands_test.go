@@ -1,0 +1,125 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"couponlease/internal/coupon"
+)
+
+// asks gives a command under a fresh key, which is kept for those who ask again.
+func (g *traffic) asks(now time.Time, fact coupon.Command) coupon.Request {
+	g.messages++
+	key := fmt.Sprint("k", g.messages)
+	if f, till := fact.(coupon.RedeemRequested); till {
+		key = coupon.RedeemNumber(f.Request)
+	}
+	r := command(key, now, fact)
+	if g.random.IntN(2) == 0 {
+		r.Reply = &coupon.ReplyTo{Queue: "replies", Correlation: key}
+	}
+	g.commands = append(g.commands, r)
+	return r
+}
+
+// again repeats a command, or gives its key to another one.
+func (g *traffic) again(now time.Time) coupon.Request {
+	r := g.commands[g.random.IntN(len(g.commands))]
+	if g.random.IntN(3) == 0 {
+		return command(r.Key, now, coupon.VoidCoupon{Coupon: g.coupon(), Reason: "another"})
+	}
+	return r
+}
+
+func (g *traffic) command() coupon.Command {
+	id, order := g.coupon(), g.order()
+	term := time.Duration(g.random.IntN(3)) * time.Hour
+	lease := g.lease(id)
+	if g.random.IntN(2) == 0 {
+		lease.Version = 0
+	}
+	switch g.random.IntN(11) {
+	case 0, 1:
+		return coupon.LockCoupon{Coupon: id, Order: order, Customer: g.sometimes("bob"), Lease: term}
+	case 2, 3:
+		g.messages++
+		return coupon.RedeemRequested{Coupon: id, Request: fmt.Sprint("scan", g.messages), Lease: term}
+	case 4:
+		return coupon.RenewLease{
+			Coupon: id, Token: lease.TokenHash, Version: lease.Version, Lease: term, OpenEnded: g.random.IntN(4) == 0,
+		}
+	case 5:
+		return coupon.ReleaseLease{Coupon: id, Token: lease.TokenHash, Version: lease.Version, Reason: g.sometimes("why")}
+	case 6:
+		return coupon.RedeemCoupon{
+			Coupon: id, Order: lease.Order, Token: lease.TokenHash, Version: lease.Version, Payment: g.sometimes("receipt"),
+		}
+	case 7:
+		f := coupon.SwapCoupons{Order: order, Lease: term}
+		for _, other := range []string{g.coupon(), g.coupon()} {
+			switch {
+			case slices.Contains(f.Coupons(), other):
+			case g.random.IntN(2) == 0:
+				f.Drop = append(f.Drop, other)
+			default:
+				f.Add = append(f.Add, coupon.Wanted{Coupon: other})
+			}
+		}
+		return f
+	case 8:
+		return coupon.VoidCoupon{Coupon: id, Force: g.random.IntN(2) == 0}
+	case 9:
+		return coupon.ReturnCoupon{Coupon: id, Order: order, Refund: fmt.Sprint("r", g.random.IntN(3))}
+	default:
+		return coupon.ReverseChange{Coupon: id}
+	}
+}
+
+// lease is one that the coupon has or had.
+func (g *traffic) lease(id string) coupon.LeaseRow {
+	if h := g.model.histories[id]; h != nil && len(h.Leases) > 0 {
+		return h.Leases[len(h.Leases)-1-g.random.IntN(min(2, len(h.Leases)))]
+	}
+	return coupon.LeaseRow{LeaseID: noUUID, Order: g.order()}
+}
+
+// certainCommands gives every command that does something, and those that are asked
+// again. The source of the test draws tokens that can be told beforehand.
+func (g *traffic) certainCommands(now time.Time) (first, second []coupon.Request) {
+	token := func(order, id string, generation int) coupon.TokenHash {
+		return coupon.HashToken(fmt.Sprintf("%s/%s/%d", order, id, generation))
+	}
+	const one, two = "command1", "command2"
+	first = []coupon.Request{
+		request("command-m1", now, coupon.ImportCoupon{Code: one, Template: "certain"}),
+		request("command-m2", now, coupon.ImportCoupon{Code: two, Template: "certain"}),
+	}
+	for _, fact := range []coupon.Command{
+		coupon.LockCoupon{Coupon: one, Order: "q"},
+		coupon.RenewLease{Coupon: one, Token: token("q", one, 1), Lease: time.Hour},
+		coupon.RenewLease{Coupon: one, Token: token("guessed", one, 1)},
+		coupon.RenewLease{Coupon: one, Token: token("q", one, 1), Version: 1},
+		coupon.ReleaseLease{Coupon: one, Token: token("q", one, 1)},
+		coupon.ReleaseLease{Coupon: one, Token: token("q", one, 1)},
+		coupon.RedeemRequested{Coupon: one, Request: "certain"},
+		coupon.RedeemRequested{Coupon: one, Request: "rejected"},
+		coupon.RedeemCoupon{
+			Coupon: one, Order: coupon.RedeemNumber("certain"), Token: token(coupon.RedeemNumber("certain"), one, 2),
+		},
+		coupon.VoidCoupon{Coupon: two},
+	} {
+		first = append(first, g.asks(now, fact))
+	}
+	lock := first[2]
+	second = []coupon.Request{
+		lock, command(lock.Key, now, coupon.VoidCoupon{Coupon: two}),
+		g.asks(now, coupon.ReverseChange{Coupon: one}), g.asks(now, coupon.ReverseChange{Coupon: two}),
+		request("command-m3", now, placed("swapping", one)),
+		g.asks(now.Add(time.Minute), coupon.SwapCoupons{Order: "swapping", Add: []coupon.Wanted{{Coupon: "nobody"}}}),
+		g.asks(now.Add(time.Minute), coupon.SwapCoupons{
+			Order: "swapping", Drop: []string{one}, Add: []coupon.Wanted{{Coupon: two}},
+		}),
+	}
+	return first, second
+}
