@@ -19,9 +19,14 @@ type publications struct {
 // PublishBatch implements outbox.Publisher.
 func (p publications) PublishBatch(ctx context.Context, messages []outbox.Message, now time.Time) []error {
 	list := make([]amqp.Publication, len(messages))
+	var lost []error
 	for i := range messages {
-		list[i] = p.publication(&messages[i], now)
+		var err error
+		if list[i], err = p.publication(&messages[i], now); err != nil {
+			lost = append(lost, err)
+		}
 	}
+	p.seals.report(lost)
 	errs := p.publisher.PublishBatch(ctx, list)
 	for i, err := range errs {
 		// A message that can never be sent is as hopeless as one that nobody takes.
@@ -32,14 +37,17 @@ func (p publications) PublishBatch(ctx context.Context, messages []outbox.Messag
 	return errs
 }
 
-func (p publications) publication(m *outbox.Message, now time.Time) amqp.Publication {
+// publication gives the message to send. An error tells that its lease token is not in
+// it.
+func (p publications) publication(m *outbox.Message, now time.Time) (amqp.Publication, error) {
+	body, err := p.seals.open(m)
 	publication := amqp.Publication{
 		Exchange: m.Exchange, Key: m.Key, Mandatory: m.Mandatory,
 		ID: m.ID, Type: m.Type, Timestamp: m.Time, ContentType: m.ContentType, CorrelationID: m.CorrelationID,
-		Headers: m.Headers, Body: p.seals.open(m),
+		Headers: m.Headers, Body: body,
 	}
 	if m.DelayQueue != "" {
 		publication.DelayQueue, publication.Delay = m.DelayQueue, max(0, m.NotBefore.Sub(now))
 	}
-	return publication
+	return publication, err
 }

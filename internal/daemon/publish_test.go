@@ -46,8 +46,9 @@ func TestOutboxMessagesBecomePublications(t *testing.T) {
 	p := publications{seals: seals{keys, telemetry.New(), quietLog()}}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, p.publication(&test.in, now)); diff != "" {
-				t.Errorf("publication (-want +got):\n%s", diff)
+			got, err := p.publication(&test.in, now)
+			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+				t.Errorf("error %v, publication (-want +got):\n%s", err, diff)
 			}
 		})
 	}
@@ -69,6 +70,8 @@ func TestHopelessMessagesAreReturned(t *testing.T) {
 	if err := amqp.Apply(t.Context(), conn, amqp.DefaultLayout(amqp.Options{})); err != nil {
 		t.Fatal(err)
 	}
+	unopened := sealed(leasetoken.Random(), "L1")
+	unopened.Key = amqp.QueueDead
 	tests := []struct {
 		name     string
 		message  outbox.Message
@@ -79,15 +82,18 @@ func TestHopelessMessagesAreReturned(t *testing.T) {
 		{"to nobody, who is not missed", outbox.Message{ID: "3", Exchange: amqp.ExchangeEvents, Key: "k"}, false},
 		{"to an exchange that is gone", outbox.Message{ID: "4", Exchange: "gone", Key: "k"}, true},
 		{"to a queue that cannot be delayed to", outbox.Message{ID: "5", DelayQueue: "with.dots"}, true},
+		{"with a seal that nobody here opens", unopened, false},
 		{"too large", outbox.Message{ID: "6", Key: amqp.QueueDead, Body: make([]byte, amqp.MaxBody+1)}, true},
 	}
 	var list []outbox.Message
 	for _, test := range tests {
 		list = append(list, test.message)
 	}
-	for i, err := range (publications{publisher: publisher}).PublishBatch(t.Context(), list, time.Now()) {
+	p := publications{publisher, seals{leasetoken.Random(), telemetry.New(), quietLog()}}
+	for i, err := range p.PublishBatch(t.Context(), list, time.Now()) {
 		if got := errors.Is(err, outbox.ErrReturned); got != tests[i].returned || err != nil != tests[i].returned {
 			t.Errorf("%s: error %v, want returned: %v", tests[i].name, err, tests[i].returned)
 		}
 	}
+	checkLost(t, p.seals.metrics, 1)
 }

@@ -19,20 +19,28 @@ type seals struct {
 	log     *slog.Logger
 }
 
-// open gives the body to send. A message whose token cannot be found goes out
-// without: the rest of the answer is right, and waiting would not bring the key.
-func (s seals) open(m *outbox.Message) []byte {
+// open gives the body to send. One whose token cannot be found comes as it was stored,
+// with an error that says why: the rest of the answer is right, and waiting would not
+// bring the key.
+func (s seals) open(m *outbox.Message) ([]byte, error) {
 	if m.Seal == nil {
-		return m.Body
+		return m.Body, nil
 	}
 	body, err := s.unseal(m)
 	if err != nil {
-		s.metrics.Add(telemetry.OutboxTokensLost, 1)
-		s.log.Warn("an answer goes out without its lease token",
-			"message", m.ID, "lease", m.Seal.Lease, "error", err)
-		return m.Body
+		return m.Body, fmt.Errorf("message %s, lease %s: %w", m.ID, m.Seal.Lease, err)
 	}
-	return body
+	return body, nil
+}
+
+// report tells of answers that go out without their tokens: one line, however many
+// they are, because they may be all.
+func (s seals) report(lost []error) {
+	if len(lost) == 0 {
+		return
+	}
+	s.metrics.Add(telemetry.OutboxTokensLost, len(lost))
+	s.log.Warn("answers go out without their lease tokens", "answers", len(lost), "first", lost[0])
 }
 
 // errNoKey says that the token cannot be made here.
