@@ -6,9 +6,17 @@ import (
 	"time"
 )
 
-// command answers a command, once for its key.
+// command answers a command, and notes what a person gave by hand.
 func (w *World) command(r *Request, f Command) Outcome {
 	w.request = r
+	if r.Audit != nil {
+		return w.audited(r, f)
+	}
+	return w.answer(r, f)
+}
+
+// answer answers a command, once for its key.
+func (w *World) answer(r *Request, f Command) Outcome {
 	a := &Answer{
 		Key: r.Key, Hash: r.Hash, Kind: f.kind(), Cause: r.ID, Actor: r.Actor,
 		At: r.At.UTC().Truncate(time.Microsecond), Done: w.Now,
@@ -161,7 +169,7 @@ func (f RedeemCoupon) carryOut(w *World, a *Answer, _ Fields) {
 	if row := w.orders[order]; row != nil {
 		order = row.Head()
 	}
-	if c != nil && order != "" && c.UsedBy(order) {
+	if c != nil && c.UsedBy(order) {
 		a.same(ExistingRedemption, c)
 		return
 	}
@@ -169,8 +177,8 @@ func (f RedeemCoupon) carryOut(w *World, a *Answer, _ Fields) {
 		a.refuse(code)
 		return
 	}
-	if order != "" && order != c.Lease.Order {
-		a.refuse(AlreadyLocked)
+	if order != c.Lease.Order {
+		a.refuse(AlreadyLocked) // and its order's row is the one that was read
 		return
 	}
 	a.Order = c.Lease.Order

@@ -26,6 +26,9 @@ type Request struct {
 	Key string
 	// Reply says where the answer to a command goes; nil asks for none.
 	Reply *ReplyTo
+	// Audit asks for a row of the audit log, for commands that a person gives; nil
+	// for everything else.
+	Audit *Audit
 	Fact  Fact
 }
 

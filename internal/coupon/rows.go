@@ -198,6 +198,7 @@ type Changes struct {
 	Receipts    []*Receipt
 	Answers     []*Answer
 	Flows       []FlowRow
+	Audits      []*AuditRow
 	Replies     []*Reply
 	Events      []*Event
 	Outbox      []OutboxRow

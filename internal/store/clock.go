@@ -40,3 +40,10 @@ func (s *Store) FreeUntil(ctx context.Context, at time.Time, cursor string, limi
 	}
 	return ids, nil
 }
+
+// Now asks for the time that counts. It is an error when the database cannot be written
+// to.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	now, err := s.Ping(ctx)
+	return s.clock(now), err
+}
