@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"couponlease/internal/coupon"
@@ -18,10 +20,16 @@ func command(e messages.Envelope, head messages.CommandHead, fact coupon.Command
 	return []coupon.Request{r}
 }
 
-// by names the person who gave a command, for the ledger.
-func by(actor string, requests []coupon.Request) []coupon.Request {
+// by names the person who gave a command, for ledger and audit log. The arguments are
+// the decoded command m.
+func by(actor, reason string, m any, requests []coupon.Request) []coupon.Request {
+	arguments, err := json.Marshal(m)
+	if err != nil {
+		panic(fmt.Errorf("encode %T: %w", m, err)) // it has only texts, numbers, truths and no time
+	}
 	for i := range requests {
 		requests[i].Actor = actor
+		requests[i].Audit = &coupon.Audit{Reason: reason, Arguments: arguments}
 	}
 	return requests
 }

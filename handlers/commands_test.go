@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,11 +55,25 @@ func TestCommandsBecomeRequests(t *testing.T) {
 				ID: "m-1", Hash: envelope.ContentHash(), At: at.Add(-time.Hour), Actor: test.actor, Fact: test.want,
 				Key: test.key, Reply: &coupon.ReplyTo{Queue: "checkout", Correlation: "c-1"},
 			}}
+			if test.actor == "ops" { // a person, whose commands are in the audit log as they were given
+				want[0].Audit = audited(t, test.body)
+			}
 			if diff := cmp.Diff(want, requests); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// audited is what the audit log gets of a person's command.
+func audited(t *testing.T, body string) *coupon.Audit {
+	t.Helper()
+	var given struct{ Reason string }
+	if err := json.Unmarshal([]byte(body), &given); err != nil {
+		t.Fatal(err)
+	}
+	arguments := strings.Replace(body, `"occurredAt":"2026-03-01T09:00:00Z",`, "", 1)
+	return &coupon.Audit{Reason: given.Reason, Arguments: []byte(arguments)}
 }
 
 func parseCommand(t *testing.T, messageType, body string) messages.Envelope {

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"time"
+
 	"couponlease/internal/coupon"
 	"couponlease/messages"
 )
@@ -11,7 +13,9 @@ func ReverseChange(e messages.Envelope) ([]coupon.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return by(m.Actor, command(e, m.CommandHead, coupon.ReverseChange{
+	requests := command(e, m.CommandHead, coupon.ReverseChange{
 		Coupon: coupon.Fold(m.Code), Operation: m.OperationID, ExpectedVersion: m.ExpectedVersion, Reason: m.Reason,
-	})), nil
+	})
+	m.OccurredAt = time.Time{} // the log has times of its own
+	return by(m.Actor, m.Reason, m, requests), nil
 }

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"time"
+
 	"couponlease/internal/coupon"
 	"couponlease/messages"
 )
@@ -11,7 +13,9 @@ func VoidCoupon(e messages.Envelope) ([]coupon.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return by(m.Actor, command(e, m.CommandHead, coupon.VoidCoupon{
+	requests := command(e, m.CommandHead, coupon.VoidCoupon{
 		Coupon: coupon.Fold(m.Code), Force: m.Force, Reason: m.Reason,
-	})), nil
+	})
+	m.OccurredAt = time.Time{} // the log has times of its own
+	return by(m.Actor, m.Reason, m, requests), nil
 }
