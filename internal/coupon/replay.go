@@ -21,10 +21,14 @@ type Folded struct {
 
 	// ended lists the redemptions that are over.
 	ended []string
-	// void is the row that made the coupon VOID, if it is, and voidedOrder who
-	// held it until then.
-	void        *OperationRow
-	voidedOrder string
+	// void is how the coupon became VOID, if it is.
+	void voided
+}
+
+// voided is what a withdrawal took, in case it is taken back.
+type voided struct {
+	operation, order, redemption string
+	from                         State
 }
 
 // LedgerError says which row of a ledger no state machine could have written,
@@ -48,14 +52,16 @@ func (r *OperationRow) breaks(invariant int, format string, args ...any) error {
 func Replay(rows []OperationRow) (Folded, error) {
 	var f Folded
 	for i := range rows {
-		if err := f.step(&rows[i]); err != nil {
+		if err := f.Add(&rows[i]); err != nil {
 			return f, err
 		}
 	}
 	return f, nil
 }
 
-func (f *Folded) step(row *OperationRow) error {
+// Add folds the next row; the zero Folded is that of no rows. It keeps none of the
+// row but its texts. After an error, which is a *LedgerError, f is of no use.
+func (f *Folded) Add(row *OperationRow) error {
 	switch {
 	case row.From != f.Version || row.To != row.From+1:
 		return row.breaks(4, "it follows version %d: the ledger has a gap or a fork", f.Version)
@@ -109,7 +115,7 @@ func (f *Folded) ownership(row *OperationRow) error {
 // end follows the operations that end a use, a lease, or a withdrawal.
 func (f *Folded) end(row *OperationRow) error {
 	if row.Operation == Withdraw {
-		f.void, f.voidedOrder = row, f.Order
+		f.void = voided{row.ID, f.Order, row.RedemptionID, row.FromState}
 	}
 	switch row.FromState {
 	case Used:
@@ -135,16 +141,16 @@ func (f *Folded) end(row *OperationRow) error {
 // but for a lease.
 func (f *Folded) revive(row *OperationRow) error {
 	void := f.void
-	f.void = nil
+	f.void = voided{}
 	switch {
-	case row.Original != void.ID:
-		return row.breaks(6, "takes back operation %s, but %s made the coupon VOID", row.Original, void.ID)
-	case (void.FromState == Used) != (row.ToState == Used):
-		return row.breaks(7, "revives as %s what was %s", row.ToState, void.FromState)
+	case row.Original != void.operation:
+		return row.breaks(6, "takes back operation %s, but %s made the coupon VOID", row.Original, void.operation)
+	case (void.from == Used) != (row.ToState == Used):
+		return row.breaks(7, "revives as %s what was %s", row.ToState, void.from)
 	case row.ToState == Used:
-		f.Order, f.RedemptionID = f.voidedOrder, void.RedemptionID
+		f.Order, f.RedemptionID = void.order, void.redemption
 		f.Active++
-		f.ended = slices.DeleteFunc(f.ended, func(id string) bool { return id == void.RedemptionID })
+		f.ended = slices.DeleteFunc(f.ended, func(id string) bool { return id == void.redemption })
 	}
 	return nil
 }
