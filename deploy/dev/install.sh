@@ -31,9 +31,13 @@ install_missing() {
   done
 }
 
-# install_tools: what only the tests need, a producer that knows nothing of this project.
+# install_tools: what only the tests need, a producer and a client that know nothing of this project.
 install_tools() {
-  [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c 'import pika' 2>/dev/null || install_packages python3-pika
+  local packages=()
+  [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c 'import pika' 2>/dev/null || packages+=(python3-pika)
+  command -v node >/dev/null || packages+=(nodejs)
+  command -v npm >/dev/null || packages+=(npm)
+  ((${#packages[@]} == 0)) || install_packages "${packages[@]}"
 }
 
 # as_root COMMAND...: directly, or through sudo when that needs no password.
