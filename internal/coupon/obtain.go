@@ -126,7 +126,7 @@ func (w *World) noteRefusals(g group, f OrderPlaced, refusals []Refusal) {
 		named, c := g.head.named(wanted.Coupon), w.coupons[wanted.Coupon]
 		code, isRefused := refused[wanted.Coupon]
 		switch {
-		case named.RedemptionID != "" || c != nil && c.LeasedTo(g.head.ID):
+		case named.RedemptionID != "" || c != nil && c.LeasedTo(g.head.ID) && c.Lease.Purpose == PurposeOrder:
 		case isRefused:
 			named.Refusal = code
 		case w.Rules.Stacking == StackAll:

@@ -65,12 +65,12 @@ func refuseState(c *Coupon, wish claim) Code {
 }
 
 // refuseToken: a token binds a quote lease to an order once; the lease of
-// another order does not change hands by it.
+// another order does not change hands by it, and that of a till never.
 func refuseToken(c *Coupon, wish claim) Code {
 	switch {
 	case !c.Lease.TokenHash.equal(*wish.token):
 		return TokenMismatch
-	case c.Lease.Purpose == PurposeOrder && c.Lease.Order != wish.order:
+	case c.Lease.Purpose == PurposeTill, c.Lease.Purpose == PurposeOrder && c.Lease.Order != wish.order:
 		return AlreadyLocked
 	default:
 		return ""

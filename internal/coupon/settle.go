@@ -40,7 +40,7 @@ func (g group) next(named *Named, c *Coupon) move {
 	paidAt, payment, paid := g.paid()
 	end := g.closed(false)
 	late := paid && end != nil && paidAt.After(end.At)
-	held := c != nil && c.LeasedTo(g.head.ID)
+	held := g.head.has(named, c)
 	switch {
 	case c != nil && c.UsedBy(g.head.ID):
 		m := move{refunds: true}
@@ -67,6 +67,13 @@ func (g group) next(named *Named, c *Coupon) move {
 	default:
 		return move{}
 	}
+}
+
+// has says whether the order holds the coupon. A quote under its own name is not enough
+// once its placement was refused: it did not get all that it wanted, or showed the
+// wrong token.
+func (o *Order) has(named *Named, c *Coupon) bool {
+	return c != nil && c.LeasedTo(o.ID) && (c.Lease.Purpose == PurposeOrder || named.Refusal == "")
 }
 
 // lost says whether a person decides about this coupon, because a payment found
