@@ -80,19 +80,9 @@ func (k *call) attempt(ctx context.Context) (*amqp091.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Also a write that fails may have arrived.
-	k.sent = true
-	confirmed, err := s.publish(k.message)
+	confirmed, err := k.write(ctx, s)
 	if err != nil {
-		// A channel that is closed may not have said so yet.
-		select {
-		case <-s.lost:
-			return nil, s.lossFor(k.message)
-		case <-ctx.Done():
-			return nil, because(ctx.Err(), err)
-		case <-k.client.life.Done():
-			return nil, ErrClosed
-		}
+		return nil, because(err, k.trouble)
 	}
 	for {
 		select {
@@ -111,6 +101,23 @@ func (k *call) attempt(ctx context.Context) (*amqp091.Delivery, error) {
 			return nil, ErrClosed
 		}
 	}
+}
+
+// write gives what tells of the confirmation. It is nil when the session is about
+// to end.
+func (k *call) write(ctx context.Context, s *session) (<-chan error, error) {
+	giveBack, err := s.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	// Also a write that fails may have arrived.
+	k.sent = true
+	confirmed, err := s.publish(k.message)
+	if err != nil {
+		k.trouble = err
+	}
+	return confirmed, nil
 }
 
 // bounded gives a context that has a deadline.

@@ -67,6 +67,9 @@ func prepare(opts Options) (*Client, error) {
 	}, nil
 }
 
+// String names the client and hides the broker's password.
+func (c *Client) String() string { return "coupon client of " + c.opts.Source }
+
 // Ready waits for a connection. Its error wraps that of ctx and says why the last
 // attempt failed.
 func (c *Client) Ready(ctx context.Context) error {

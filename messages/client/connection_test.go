@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
@@ -73,6 +75,33 @@ func TestAMessageThatTheBrokerRefuses(t *testing.T) {
 	s.depth(commandQueue, 1)
 	err := c.Publish(patient(t), "id-1", closed)
 	failure(t, err, ErrRefused, true, "id-1")
+	s.depth(commandQueue, 2)
+	s.take(commandQueue)
+	s.answer(s.take(commandQueue), messages.CommandReply{Outcome: "OK"})
+	s.must((<-answered).err)
+}
+
+// TestAUserWithoutTheRight: the order service may not say that something was paid,
+// and is told so; what it may do goes on.
+func TestAUserWithoutTheRight(t *testing.T) {
+	s := newShop(t, nil)
+	user := s.broker.VHost + "_orders"
+	address := s.broker.Login(t, user, "")
+	right := map[string]string{"user": user, "vhost": s.broker.VHost, "configure": "", "read": ""}
+	topic := maps.Clone(right)
+	right["write"] = `^(commerce|coupon\.commands)$`
+	topic["exchange"], topic["write"] = messages.ExchangeCommerce, `^order\.`
+	s.broker.Import(t, map[string]any{
+		"permissions": []any{right}, "topic_permissions": []any{topic},
+	})
+	c := s.client(func(o *Options) { o.URL = address })
+	answered := s.locking(patient(t), c, "key-1")
+	s.depth(commandQueue, 1)
+	err := c.Publish(patient(t), "id-1", messages.PaymentSucceeded{
+		OrderID: "o1", PaymentID: "p1", Amount: messages.Money{Amount: 1, Currency: "EUR"},
+	})
+	failure(t, err, ErrRefused, true, "id-1")
+	s.must(c.Publish(patient(t), "id-2", closed))
 	s.depth(commandQueue, 2)
 	s.take(commandQueue)
 	s.answer(s.take(commandQueue), messages.CommandReply{Outcome: "OK"})
@@ -175,6 +204,21 @@ func TestDialFailsAtOnce(t *testing.T) {
 		} else if strings.Contains(err.Error(), "wr0ng-passw0rd") {
 			t.Errorf("%s: the error shows the password: %v", name, err)
 		}
+	}
+}
+
+func TestPrintingShowsNoPassword(t *testing.T) {
+	opts := Options{URL: "amqp://u:passw0rd@127.0.0.1:1", Source: "checkout"}
+	c, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown := fmt.Sprintf("%v %+v %s %v %+v", c, c, c, opts, opts); strings.Contains(shown, "passw0rd") ||
+		!strings.Contains(shown, "checkout") {
+		t.Errorf("printed as %s", shown)
+	}
+	if err := c.Close(patient(t)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -55,6 +55,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// String hides the broker's password.
+func (o Options) String() string { return "options of the coupon client of " + o.Source }
+
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, DefaultMaxInFlight)

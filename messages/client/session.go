@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,9 +25,9 @@ type session struct {
 	lost   chan struct{} // closed when the session is over
 	reason error         // why; set before lost is closed
 
-	// publishing is held while one message is written, so that its delivery tag is
-	// known before the broker can confirm it.
-	publishing sync.Mutex
+	// turn is full while one message is written, so that its delivery tag is known
+	// before the broker can confirm it.
+	turn chan struct{}
 
 	mu      sync.Mutex // guards what follows
 	pending map[uint64]*receipt
@@ -45,7 +46,7 @@ func openSession(conn *amqp091.Connection) (*session, error) {
 		return nil, fmt.Errorf("open a channel: %w", err)
 	}
 	s := &session{
-		channel: channel, lost: make(chan struct{}), pending: map[uint64]*receipt{},
+		channel: channel, lost: make(chan struct{}), turn: make(chan struct{}, 1), pending: map[uint64]*receipt{},
 		closed: channel.NotifyClose(make(chan *amqp091.Error, 1)),
 		// Without a buffer, so that a return is received before the confirmation
 		// that the broker sends after it.
@@ -101,12 +102,21 @@ func (s *session) end(reason error) {
 	close(s.lost)
 }
 
-// publish writes a message. The channel it returns gives nil once the broker has
-// it, or why it has not; it gives nothing if the session ends before that.
+// takeTurn waits until nobody else writes. The caller has to give it back.
+func (s *session) takeTurn(ctx context.Context) (giveBack func(), err error) {
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// publish writes a message, in the caller's turn. The channel it returns gives nil
+// once the broker has it, or why it has not; it gives nothing if the session ends
+// before that.
 func (s *session) publish(m *outgoing) (<-chan error, error) {
 	settled := make(chan error, 1)
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
 	tag := s.channel.GetNextPublishSeqNo()
 	s.mu.Lock()
 	s.pending[tag] = &receipt{id: m.publishing.MessageId, key: m.key, settled: settled}
