@@ -18,6 +18,8 @@ func (l *Ledger) fork(now func() time.Time) *Ledger {
 	return &Ledger{
 		Now: now, Rules: l.Rules, Source: l.Source,
 		receipts:    maps.Clone(l.receipts),
+		answers:     maps.Clone(l.answers),
+		flows:       clipped(l.flows),
 		orders:      maps.Clone(l.orders),
 		coupons:     maps.Clone(l.coupons),
 		templates:   maps.Clone(l.templates),
