@@ -32,6 +32,7 @@ type options struct {
 	only    string
 	seed    uint64
 	soak    int
+	verify  int
 	json    string
 }
 
@@ -43,6 +44,7 @@ func main() {
 	flag.StringVar(&o.only, "arms", "", "measure only these `arms`, separated by commas")
 	flag.Uint64Var(&o.seed, "seed", 1, "`seed` of the traffic and of the order of the arms")
 	flag.IntVar(&o.soak, "soak", 0, "instead of measuring arms, watch the memory of coupond over so many `messages`")
+	flag.IntVar(&o.verify, "verify", 0, "instead of measuring arms, fill so many `coupons` and verify their ledgers")
 	flag.StringVar(&o.json, "json", "", "also write the report to this `file`")
 	flag.Parse()
 	if err := run(o, os.Stdout); err != nil {
@@ -62,18 +64,23 @@ func run(o options, out io.Writer) error {
 	var faulty bool
 	err = within("bench", func(t testing.TB) {
 		binary := ""
-		if o.soak > 0 || slices.ContainsFunc(chosen, func(a arm) bool { return a.daemon }) {
+		if o.soak > 0 || o.verify == 0 && slices.ContainsFunc(chosen, func(a arm) bool { return a.daemon }) {
 			binary = fleet.Binary(t)
 		}
 		conditions := readConditions(t)
 		var report interface {
 			print(out io.Writer) error
 		}
-		if o.soak > 0 {
+		switch {
+		case o.verify > 0:
+			l := verifyLedgers(t, o.verify, o.rounds)
+			l.Conditions = conditions
+			report, faulty = &l, len(l.Faults) > 0
+		case o.soak > 0:
 			s := soak(t, binary, o.soak, o.mix, o.seed)
 			s.Conditions = conditions
 			report, faulty = &s, len(s.Faults) > 0
-		} else {
+		default:
 			r := compare(o, binary, chosen)
 			r.Conditions = conditions
 			report, faulty = &r, len(r.faults()) > 0

@@ -18,6 +18,12 @@ type snapshot struct {
 // does, and keeps dead rows from being cleaned up: reads are streamed, but not paused
 // for long.
 func (s *Store) inSnapshot(ctx context.Context, read func(context.Context, *snapshot) error) error {
+	return s.inSnapshotOf(ctx, "", read)
+}
+
+// inSnapshotOf is inSnapshot for the moment that another snapshot has exported, and
+// holds; "" is a moment of its own.
+func (s *Store) inSnapshotOf(ctx context.Context, moment string, read func(context.Context, *snapshot) error) error {
 	acquire, cancel := s.deadline(ctx)
 	defer cancel()
 	conn, err := s.pool.Acquire(acquire)
@@ -28,6 +34,13 @@ func (s *Store) inSnapshot(ctx context.Context, read func(context.Context, *snap
 	v := &snapshot{store: s, conn: conn}
 	t := &trip{}
 	t.exec("begin", snapshotSQL)
+	if moment != "" {
+		join, err := joinSnapshot(moment)
+		if err != nil {
+			return err
+		}
+		t.exec("join the snapshot", join)
+	}
 	t.exec("set the limit of pauses", pauseSQL, milliseconds(maxSnapshotPause))
 	t.exec("set the style of plans", settingsSQL)
 	if err := v.send(ctx, t); err != nil {

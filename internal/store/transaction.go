@@ -124,7 +124,12 @@ func (t *trip) commit() {
 
 // send makes the round trip. The error names the statement that failed.
 func (t *trip) send(ctx context.Context, s *Store, conn batchSender) error {
-	ctx, cancel := s.deadline(ctx)
+	return t.sendWithin(ctx, s.options.StatementTimeout+patience, conn)
+}
+
+// sendWithin is send for statements that take longer than others.
+func (t *trip) sendWithin(ctx context.Context, limit time.Duration, conn batchSender) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := conn.SendBatch(ctx, &t.batch).Close()
 	if err != nil && t.done < len(t.purpose) {

@@ -1,0 +1,1 @@
+select pg_relation_size('user_coupon')
