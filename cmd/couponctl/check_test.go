@@ -33,7 +33,7 @@ func TestCheckEndsWithCode2WhenAnInvariantIsBroken(t *testing.T) {
 func TestTimelineOfAnImportedCoupon(t *testing.T) {
 	migrated(t)
 	imported(t, exitOK, "code\nSpring-1\n", "--template", "t", "--define-template")
-	ctl(t, "timeline", "SPRING-1").want(t, exitOK, "coupon      Spring-1", "ISSUE - -> AVAILABLE", "couponctl:")
+	ctl(t, "timeline", "SPRING-1").want(t, exitOK, "coupon      Spring-1", "ISSUE - -> AVAILABLE", actor())
 	line := decode[console.Timeline](t, ctl(t, "timeline", "spring-1", "--output", "json"))
 	if len(line.Entries) != 1 || line.Entries[0].Version != 1 || line.Coupon.Template != "t" {
 		t.Errorf("timeline %+v", line)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -21,6 +22,8 @@ type couponsImport struct {
 	Zone         string `default:"UTC" placeholder:"AREA/CITY" help:"Where plain dates in the file count."`
 	Limit        int    `default:"20" help:"How many bad rows are listed."`
 	OutboxShards int    `default:"1" env:"COUPONLEASE_OUTBOX_SHARDS" help:"Outbox shards, as the daemons have it."`
+	Actor        string `placeholder:"WHO" help:"Who imports, for ledger and audit log; user@host if absent."`
+	Reason       string `placeholder:"TEXT" help:"Why, for the audit log; may be left out."`
 
 	DefineTemplate bool   `group:"Limits of new templates" help:"Create templates that do not exist yet."`
 	Budget         *int64 `group:"Limits of new templates" placeholder:"N" help:"Most uses at a time of all coupons; none if absent."`
@@ -74,7 +77,8 @@ func (c couponsImport) Run(s *session) error {
 func (c couponsImport) options() (console.ImportOptions, error) {
 	const most = 10_000
 	options := console.ImportOptions{
-		Template: c.Template, DryRun: c.DryRun, Actor: actor(), KeepBad: c.Limit,
+		Template: c.Template, DryRun: c.DryRun, Actor: cmp.Or(c.Actor, actor()), Reason: c.Reason, File: c.File,
+		KeepBad: c.Limit,
 	}
 	zone, err := time.LoadLocation(c.Zone)
 	if err != nil {

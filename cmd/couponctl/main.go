@@ -1,5 +1,5 @@
 // Command couponctl is the operator's hand: it migrates, imports, publishes by
-// hand, shows what happened to a coupon, and proves that the books are right.
+// hand, corrects, shows what happened to a coupon, and proves that the books are right.
 package main
 
 import (
@@ -23,7 +23,7 @@ const (
 	exitOK       = 0
 	exitError    = 1
 	exitFindings = 2 // findings, failed checks, or wrong usage
-	exitConflict = 3
+	exitConflict = 3 // refused, or what is there contradicts what was asked for
 )
 
 // cli is the command line.
@@ -35,7 +35,18 @@ type cli struct {
 	Topology   topologyCommand           `cmd:"" help:"Show, apply or compare the broker layout."`
 	Coupons    couponsCommand            `cmd:"" help:"Import coupons, or show one."`
 	Timeline   timelineCommand           `cmd:"" help:"Tell everything that ever touched a coupon."`
+	Lock       lockCommand               `cmd:"" help:"Lease a coupon to a quote."`
+	Renew      renewCommand              `cmd:"" help:"Give a lease a later deadline."`
+	Release    releaseCommand            `cmd:"" help:"Give a leased coupon back."`
+	Redeem     redeemCommand             `cmd:"" help:"Use a leased coupon up."`
+	Void       voidCommand               `cmd:"" help:"Withdraw a coupon."`
+	Reverse    reverseCommand            `cmd:"" help:"Take a redemption or a withdrawal back."`
+	Return     returnCommand             `cmd:"" help:"Apply the return policy to a used coupon."`
+	Swap       swapCommand               `cmd:"" help:"Replace coupons of an order, all or nothing."`
+	Flow       flowCommand               `cmd:"" help:"Show redemptions at tills."`
+	Audit      auditCommand              `cmd:"" help:"Show what people did by hand."`
 	Check      checkCommand              `cmd:"" help:"Prove the invariants on the whole database."`
+	Replay     replayCommand             `cmd:"" help:"Prove that the ledger gives every coupon as it is."`
 	Publish    publishCommand            `cmd:"" help:"Publish a fact as an upstream service would."`
 	Cases      casesCommand              `cmd:"" help:"Run acceptance cases."`
 	Demo       demoCommand               `cmd:"" help:"Show the product at work on real services, from nothing."`
@@ -45,7 +56,8 @@ type cli struct {
 
 const description = `The operator's hand of Couponlease.
 
-Exit codes: 0 done; 1 error; 2 findings, failed checks or wrong usage; 3 what is there contradicts what was asked for.`
+Exit codes: 0 done; 1 error; 2 findings, failed checks or wrong usage; 3 refused, or what is there contradicts what was
+asked for.`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -115,6 +127,8 @@ func (s *session) exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, errFindings):
 		return exitFindings
+	case errors.Is(err, errRefused):
+		return exitConflict
 	case s.ctx.Err() != nil:
 		fmt.Fprintf(s.stderr, "couponctl: interrupted: %v\n", err)
 		return exitError

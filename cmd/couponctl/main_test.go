@@ -143,6 +143,16 @@ func TestHelpShowsExamplesAndEndsWithCode0(t *testing.T) {
 		"check":          "jq .byInvariant",
 		"cases run":      "couponctl cases run domain.jsonl",
 		"topology diff":  "Exit code 2",
+		"lock":           "jq -r .leaseToken",
+		"renew":          "COUPONLEASE_LEASE_TOKEN",
+		"release":        "couponctl void SPRING-1 --force",
+		"redeem":         "--order RD1001",
+		"void":           "printed twice",
+		"reverse":        "couponctl timeline SPRING-1",
+		"return":         "RETURN:FULL",
+		"swap":           "couponctl swap A-1 --drop SPRING-1",
+		"flow show":      "couponctl flow show RD1001",
+		"audit list":     "couponctl audit list --coupon SPRING-1",
 		"demo":           "make demo",
 	}
 	for command, says := range tests {

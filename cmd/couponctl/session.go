@@ -50,13 +50,17 @@ func (s *session) open(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// actor is who the ledger says has asked.
+// actor is who gives commands unless they say otherwise: the user of the machine.
 func actor() string {
 	name := ""
 	if current, err := user.Current(); err == nil {
 		name = current.Username
 	}
-	return "couponctl:" + cmp.Or(name, "unknown")
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	return cmp.Or(name, "unknown") + "@" + cmp.Or(host, "unknown")
 }
 
 // withDatabase connects to the database for the time of do.

@@ -12,6 +12,7 @@ import (
 	"couponlease/internal/config"
 	"couponlease/internal/coupon"
 	"couponlease/internal/engine"
+	"couponlease/internal/leasetoken"
 	"couponlease/internal/store"
 	"couponlease/migrations"
 )
@@ -20,6 +21,9 @@ import (
 type Database struct {
 	store  *store.Store
 	logger *slog.Logger
+	// keys make lease tokens; keysAreRandom says that no other process has them.
+	keys          leasetoken.Keys
+	keysAreRandom bool
 }
 
 // OpenDatabase connects and waits until the database answers.
@@ -27,7 +31,7 @@ func OpenDatabase(ctx context.Context, services config.Services, logger *slog.Lo
 	if services.PostgresURL == "" {
 		return nil, unset("COUPONLEASE_POSTGRES_URL")
 	}
-	keys, _, err := services.LeaseKeys()
+	keys, configured, err := services.LeaseKeys()
 	if err != nil {
 		return nil, Usage(err)
 	}
@@ -41,7 +45,7 @@ func OpenDatabase(ctx context.Context, services config.Services, logger *slog.Lo
 		opened.Close()
 		return nil, fmt.Errorf("%w: is it running, and does COUPONLEASE_POSTGRES_URL name it?", err)
 	}
-	return &Database{store: opened, logger: logger}, nil
+	return &Database{store: opened, logger: logger, keys: keys, keysAreRandom: !configured}, nil
 }
 
 // Close ends all connections.

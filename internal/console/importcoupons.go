@@ -30,8 +30,9 @@ type ImportOptions struct {
 	DryRun bool
 	// Zone is where plain dates count; nil is UTC.
 	Zone *time.Location
-	// Actor is who the ledger says has asked.
-	Actor string
+	// Actor is who the ledger and the audit log say has asked, Reason why, File what the
+	// audit log calls the file.
+	Actor, Reason, File string
 	// KeepBad bounds how many bad rows the report lists.
 	KeepBad int
 	// Progress is told how many rows have been dealt with; nil tells nobody.

@@ -78,6 +78,9 @@ func (d *Database) ImportCoupons(
 	ctx context.Context, source io.Reader, shards int, options ImportOptions,
 ) (ImportReport, error) {
 	start := time.Now()
+	if err := checkWords(options.Actor, options.Reason); err != nil {
+		return ImportReport{}, err
+	}
 	if options.Zone == nil {
 		options.Zone = time.UTC
 	}
@@ -95,18 +98,23 @@ func (d *Database) ImportCoupons(
 	}
 	err = d.withEngine(encode, func(e *engine.Engine) error {
 		r.engine = e
-		if options.Template != "" {
-			// A mistyped name is one mistake, not one for each row.
-			known, err := r.template(ctx, options.Template)
-			if err != nil {
-				return err
-			}
-			if !known {
-				return Usage(badRow("template %s does not exist: --define-template creates it", options.Template))
-			}
-		}
-		return r.run(ctx)
+		return r.audited(ctx, d.store.Record)
 	})
 	r.report.Seconds = time.Since(start).Seconds()
 	return r.report, err
+}
+
+// work imports the whole file.
+func (r *importRun) work(ctx context.Context) error {
+	if r.options.Template != "" {
+		// A mistyped name is one mistake, not one for each row.
+		known, err := r.template(ctx, r.options.Template)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return Usage(badRow("template %s does not exist: --define-template creates it", r.options.Template))
+		}
+	}
+	return r.run(ctx)
 }
