@@ -273,3 +273,55 @@ func TestTimelineTellsCommands(t *testing.T) {
 		t.Errorf("%d commands, %d open flows: %v", counts.Commands, counts.OpenFlows, err)
 	}
 }
+
+// TestAnswersAreWrittenInTheOrderOfKeys: two that write the same keys wait for each
+// other in one order.
+func TestAnswersAreWrittenInTheOrderOfKeys(t *testing.T) {
+	rows, err := encodeAnswers([]*coupon.Answer{{Key: "b"}, {Key: "a"}, {Key: "B"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]any{texts{"B", "a", "b"}}, answerColumns(rows)[:1]); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnswersAreFoundInBigTables: those who read outside of Apply get the plans that
+// the statistics suggest.
+func TestAnswersAreFoundInBigTables(t *testing.T) {
+	s := open(t)
+	execute(t, s, `
+		insert into coupon_command (idempotency_key, version, occurred_at, done_at, request_hash, kind, coupon_id,
+			order_id, status, code, state, cause_id, actor)
+		select 'k' || n, 0, now(), now(), '', 'LockCoupon', case n % 10 when 0 then '' else 'c' || n / 3 end, 'o' || n / 3,
+			'REFUSED', 'VOIDED', '', '', '' from generate_series(1, 20000) n`)
+	execute(t, s, `
+		insert into redeem_flow (redeem_no, stage, at, request_id, step, coupon_id, code, reason, payment_id, cause_id)
+		select 'RD' || n, 0, now(), n, 'PROCESSING', 'c' || n / 3, '', '', '', '' from generate_series(1, 20000) n`)
+	execute(t, s, `analyze coupon_command, redeem_flow`)
+	for name, test := range map[string]struct {
+		query, index string
+		args         []any
+	}{
+		"answer":   {readAnswersSQL, "coupon_command_pkey", []any{[]string{"k7"}}},
+		"flow":     {readFlowSQL, "redeem_flow_pkey", []any{"RD7"}},
+		"of one":   {timelineCommandsSQL, "coupon_command_coupon", []any{"c7", []string{"o7", "o8"}, 100}},
+		"of order": {timelineCommandsSQL, "coupon_command_order", []any{"c7", []string{"o7", "o8"}, 100}},
+		"steps":    {timelineFlowsSQL, "redeem_flow_coupon", []any{"c7", 100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows, err := s.pool.Query(t.Context(), "explain (costs off) "+test.query, test.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := strings.Join(lines, "\n")
+			if tableScan.MatchString(plan) || !strings.Contains(plan, test.index) {
+				t.Errorf("%s", plan)
+			}
+		})
+	}
+}

@@ -55,6 +55,31 @@ var battles = []battle{
 	}},
 	{name: "messages", fact: func(*rand.Rand, int, int) coupon.Fact { return coupon.ValidityOver{Coupon: "nobody"} },
 		shared: func(n int) string { return fmt.Sprint("m", n) }},
+	{name: "keys", fact: func(*rand.Rand, int, int) coupon.Fact { return coupon.VoidCoupon{Coupon: "nobody"} },
+		shared: func(n int) string { return fmt.Sprint("k", n) }},
+	{name: "commands", fact: orderAbout("scarce")},
+}
+
+// orderAbout gives commands about shared coupons and shared orders.
+func orderAbout(kind string) func(*rand.Rand, int, int) coupon.Fact {
+	return func(random *rand.Rand, w, n int) coupon.Fact {
+		id, order := prize(kind, random), prize("o", random)
+		switch n % 6 {
+		case 0:
+			return coupon.LockCoupon{Coupon: id, Order: order}
+		case 1:
+			return coupon.VoidCoupon{Coupon: id, Force: true}
+		case 2:
+			return coupon.ReverseChange{Coupon: id}
+		case 3:
+			return coupon.RedeemRequested{Coupon: id, Request: fmt.Sprintf("%d-%d", w, n)}
+		case 4:
+			return placed(order, id)
+		default:
+			other := coupon.Wanted{Coupon: prize(kind, random)}
+			return coupon.SwapCoupons{Order: order, Drop: []string{id}, Add: []coupon.Wanted{other}}
+		}
+	}
 }
 
 // takeAndLeave lets orders of the writer's own lock shared coupons and give them back.
@@ -127,7 +152,11 @@ func (b battle) fight(t *testing.T, s *Store, at time.Time, w int) {
 			if b.shared != nil {
 				id = b.shared(n)
 			}
-			requests[i] = request(id, at, b.fact(random, w, n))
+			fact := b.fact(random, w, n)
+			requests[i] = request(id, at, fact)
+			if _, isCommand := fact.(coupon.Command); isCommand {
+				requests[i].Key = id
+			}
 		}
 		random.Shuffle(size/2, func(i, j int) { // pairs stay together
 			requests[2*i], requests[2*j] = requests[2*j], requests[2*i]
