@@ -54,7 +54,7 @@ func (c reverseCommand) Run(s *session) error {
 	}
 	if c.Operation == "" && c.Version < 1 {
 		return console.Usage(fmt.Errorf("name what to take back with --operation or --version: "+
-			"`couponctl timeline %s` shows both", c.Coupon))
+			"`couponctl timeline %s` shows versions, and with --output json operations", c.Coupon))
 	}
 	operation := c.Operation
 	if operation == "" {

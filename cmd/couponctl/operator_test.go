@@ -134,7 +134,8 @@ func TestAnOperatorWithoutTheTokenFreesACoupon(t *testing.T) {
 	ctl(t, "reverse", "c1", "--version", "9", "--reason", "free").want(t, exitFindings, "never had version 9")
 	ctl(t, "reverse", "c1", "--version", "2", "--reason", "free").want(t, exitConflict, "VERSION_CONFLICT", "that holds")
 	ctl(t, "reverse", "c1", "--version", "3", "--reason", "free").want(t, exitOK, "is AVAILABLE, version 4")
-	ctl(t, "timeline", "c1").want(t, exitOK, "ann@desk", voided.Operation[:8])
+	ctl(t, "timeline", "c1").want(t, exitOK, "command VoidCoupon answered IN_USE", "ann@desk")
+	ctl(t, "timeline", "c1", "-o", "json").want(t, exitOK, `"operationId": "`+voided.Operation+`"`)
 	ctl(t, "check").want(t, exitOK, "every invariant holds")
 }
 
@@ -157,6 +158,7 @@ func TestATillsRedemptionByHand(t *testing.T) {
 	}
 	s.ask(t, coupon.Request{ID: "m2", Key: "RD1003", Fact: coupon.RedeemRequested{Coupon: "c1", Request: "1003"}})
 	ctl(t, "flow", "show", "--request", "1003").want(t, exitOK, "REJECTED", "ALREADY_USED", "next")
+	ctl(t, "timeline", "c1").want(t, exitOK, "till's request 1001: SUCCESS", "till's request 1003: REJECTED")
 	ctl(t, "flow", "show", "RD9").want(t, exitError, "no till has asked")
 	back := do(t, exitOK, "return", "c1", "--order", "RD1001", "--refund", "r1", "--reason", "goods came back")
 	if back.Outcome != "RETURN:FULL" || back.State != coupon.Available {

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"io"
-	"strings"
 	"time"
 
 	"couponlease/internal/coupon"
@@ -51,15 +50,7 @@ func (d *Database) Flow(ctx context.Context, redeemNo string) (Flow, bool, error
 
 // why gives what is known of the reasons for a step.
 func (s FlowStep) why() string {
-	var parts []string
-	for _, part := range []struct{ name, value string }{
-		{"", string(s.Code)}, {"", s.Reason}, {"payment ", s.PaymentID}, {"message ", s.MessageID},
-	} {
-		if part.value != "" {
-			parts = append(parts, part.name+part.value)
-		}
-	}
-	return strings.Join(parts, ", ")
+	return reasons("", string(s.Code), "", s.Reason, "payment ", s.PaymentID, "message ", s.MessageID)
 }
 
 // WriteText prints one step a line.

@@ -47,9 +47,10 @@ type Entry struct {
 	Order string `json:"order,omitempty"`
 	Who   string `json:"who,omitempty"`
 	Why   string `json:"why,omitempty"`
-	// Lease is the lease that an operation granted or renewed, RedemptionID the
-	// redemption that it began or ended.
+	// Lease is the lease that an operation granted or renewed, OperationID the
+	// operation, RedemptionID the redemption that it began or ended.
 	Lease        *LeaseView `json:"lease,omitempty"`
+	OperationID  string     `json:"operationId,omitempty"`
 	RedemptionID string     `json:"redemptionId,omitempty"`
 	// MessageID is the message that led to it.
 	MessageID string `json:"messageId,omitempty"`
@@ -121,6 +122,12 @@ func entryOf(m *store.Moment) Entry {
 	case store.MomentMessage:
 		e.What = fmt.Sprintf("message %s answered %s", m.Receipt.Kind, m.Receipt.Code)
 		e.MessageID = m.Receipt.ID
+	case store.MomentCommand:
+		e.What, e.Who = fmt.Sprintf("command %s answered %s", m.Command.Kind, m.Command.Code), m.Command.Actor
+		e.MessageID = m.Command.Cause
+	case store.MomentFlow:
+		e.What = fmt.Sprintf("till's request %s: %s", m.Flow.Request, m.Flow.Step)
+		e.Why = reasons("", string(m.Flow.Code), "", m.Flow.Reason, "payment ", m.Flow.Payment)
 	case store.MomentOperation:
 		operationEntry(&e, m.Operation)
 	case store.MomentDecision:
@@ -152,15 +159,18 @@ func operationEntry(e *Entry, op *coupon.OperationRow) {
 	}
 	e.What = fmt.Sprintf("%s %s -> %s", op.Operation, from, op.ToState)
 	e.Who, e.RedemptionID, e.MessageID = op.Actor, op.RedemptionID, op.Cause
-	var reasons []string
-	for _, part := range []struct{ name, value string }{
-		{"", op.Reason}, {"payment ", op.Payment}, {"refund ", op.Refund},
-	} {
-		if part.value != "" {
-			reasons = append(reasons, part.name+part.value)
+	e.OperationID, e.Why = op.ID, reasons("", op.Reason, "payment ", op.Payment, "refund ", op.Refund)
+}
+
+// reasons joins pairs of a name and a value, without those that have no value.
+func reasons(pairs ...string) string {
+	var parts []string
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			parts = append(parts, pair[0]+pair[1])
 		}
 	}
-	e.Why = strings.Join(reasons, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func leaseText(l *coupon.LeaseRow) string {
