@@ -2,7 +2,7 @@
 # Where a stack lives: data directory and ports. Sourced by stack.sh.
 
 # The stack's ports, in the order in which a block of them is laid out.
-PORT_NAMES=(POSTGRES AMQP MANAGEMENT REDIS EPMD DIST PROMETHEUS)
+PORT_NAMES=(POSTGRES AMQP MANAGEMENT REDIS EPMD DIST PROMETHEUS AMQPS MANAGEMENT_TLS REDIS_TLS)
 
 stack_hash() { printf '%s' "$STATE" | cksum | cut -d' ' -f1; }
 

@@ -21,7 +21,9 @@ postgres_bin() {
 }
 
 postgres_url() {
-  printf 'postgres://couponlease:couponlease@127.0.0.1:%s/couponlease?sslmode=disable' "$PORT_POSTGRES"
+  local mode=disable
+  ! uses_tls || mode=verify-full
+  printf 'postgres://couponlease:couponlease@127.0.0.1:%s/couponlease?sslmode=%s' "$PORT_POSTGRES" "$mode"
 }
 
 postgres_check_ports() { require_free_port postgres "$PORT_POSTGRES" COUPONLEASE_DEV_POSTGRES_PORT; }
@@ -34,8 +36,22 @@ postgres_start() {
   postgres_clear_stale_lock "$dir"
   # Copied, because the server's user may not be able to read the checkout.
   cp "$HERE/postgresql.conf" "$dir/couponlease.conf"
+  ! uses_tls || postgres_tls "$dir" >>"$dir/couponlease.conf"
   chmod 0644 "$dir/couponlease.conf"
   spawn postgres "${AS_POSTGRES[@]}" "$bin/postgres" -D "$dir" -p "$PORT_POSTGRES"
+}
+
+# postgres_tls DIR: prints the settings. The server only takes a key that is its own and nobody else can read.
+postgres_tls() {
+  local dir=$1 file
+  for file in ca.pem server.pem server.key; do
+    install -m 0600 "$STATE/tls/$file" "$dir/$file"
+    [[ $EUID != 0 ]] || chown "$POSTGRES_USER" "$dir/$file"
+  done
+  printf 'hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n' >"$dir/tls_hba.conf"
+  chmod 0644 "$dir/tls_hba.conf"
+  printf "ssl = on\nssl_ca_file = 'ca.pem'\nssl_cert_file = 'server.pem'\nssl_key_file = 'server.key'\n"
+  printf "hba_file = '%s/tls_hba.conf'\n" "$dir"
 }
 
 # postgres_init BIN DIR: builds beside and moves into place, so that an interrupted run leaves nothing half made.

@@ -12,11 +12,27 @@ rabbitmq_server() {
   done
 }
 
-rabbitmq_url() { printf 'amqp://couponlease:couponlease@127.0.0.1:%s' "$PORT_AMQP"; }
+rabbitmq_url() {
+  if uses_tls; then
+    printf 'amqps://couponlease:couponlease@127.0.0.1:%s' "$PORT_AMQPS"
+  else
+    printf 'amqp://couponlease:couponlease@127.0.0.1:%s' "$PORT_AMQP"
+  fi
+}
 
-rabbitmq_management_url() { printf 'http://couponlease:couponlease@127.0.0.1:%s' "$PORT_MANAGEMENT"; }
+rabbitmq_management_url() {
+  if uses_tls; then
+    printf 'https://couponlease:couponlease@127.0.0.1:%s' "$PORT_MANAGEMENT_TLS"
+  else
+    printf 'http://couponlease:couponlease@127.0.0.1:%s' "$PORT_MANAGEMENT"
+  fi
+}
 
 rabbitmq_check_ports() {
+  if uses_tls; then
+    require_free_port rabbitmq "$PORT_AMQPS" COUPONLEASE_DEV_AMQPS_PORT
+    require_free_port rabbitmq "$PORT_MANAGEMENT_TLS" COUPONLEASE_DEV_MANAGEMENT_TLS_PORT
+  fi
   require_free_port rabbitmq "$PORT_AMQP" COUPONLEASE_DEV_AMQP_PORT
   require_free_port rabbitmq "$PORT_MANAGEMENT" COUPONLEASE_DEV_MANAGEMENT_PORT
   require_free_port rabbitmq "$PORT_DIST" COUPONLEASE_DEV_DIST_PORT
@@ -34,7 +50,21 @@ rabbitmq_write_conf() {
     printf 'listeners.tcp.1 = 127.0.0.1:%s\n' "$PORT_AMQP"
     printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\n' "$PORT_MANAGEMENT"
     printf 'prometheus.tcp.ip = 127.0.0.1\nprometheus.tcp.port = %s\n' "$PORT_PROMETHEUS"
+    ! uses_tls || rabbitmq_tls
   } >"$dir/rabbitmq.conf"
+}
+
+# rabbitmq_tls prints the settings. The listeners without TLS stay: rabbitmq_ready asks there.
+rabbitmq_tls() {
+  local listener
+  printf 'listeners.ssl.1 = 127.0.0.1:%s\n' "$PORT_AMQPS"
+  printf 'management.ssl.ip = 127.0.0.1\nmanagement.ssl.port = %s\n' "$PORT_MANAGEMENT_TLS"
+  for listener in ssl_options management.ssl; do
+    printf '%s.cacertfile = %s/tls/ca.pem\n' "$listener" "$STATE"
+    printf '%s.certfile = %s/tls/server.pem\n' "$listener" "$STATE"
+    printf '%s.keyfile = %s/tls/server.key\n' "$listener" "$STATE"
+    printf '%s.verify = verify_peer\n%s.fail_if_no_peer_cert = true\n' "$listener" "$listener"
+  done
 }
 
 rabbitmq_start() {

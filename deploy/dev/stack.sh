@@ -24,6 +24,9 @@ source "$HERE/rabbitmq.sh"
 # shellcheck source=deploy/dev/redis.sh
 source "$HERE/redis.sh"
 
+# uses_tls: whether the services of this stack speak TLS.
+uses_tls() { [[ -d $STATE/tls ]]; }
+
 say() { printf 'stack: %s\n' "$*" >&2; }
 
 die() {
@@ -38,7 +41,7 @@ usage: deploy/dev/stack.sh COMMAND
   up               install what is missing, start every service, wait until all are ready; stays up until `down`
   down             stop every service that `up` started; data is kept
   wipe             down, and delete the data
-  tools            install what only the tests need (python3-pika), if it is missing
+  tools            install what only the tests need (python3-pika, nodejs, npm), if it is missing
   status           one line per service; exit code 1 unless all are ready
   env              print the export lines (also in .dev/env)
   run CMD...       run CMD with the stack up and its variables set; stops the stack afterwards
@@ -53,8 +56,11 @@ A service whose URL the environment already names is used as it is, and never st
 Ports are picked per checkout and kept in .dev/ports. To fix them:
   COUPONLEASE_DEV_POSTGRES_PORT, COUPONLEASE_DEV_AMQP_PORT, COUPONLEASE_DEV_MANAGEMENT_PORT,
   COUPONLEASE_DEV_REDIS_PORT, COUPONLEASE_DEV_EPMD_PORT, COUPONLEASE_DEV_DIST_PORT,
-  COUPONLEASE_DEV_PROMETHEUS_PORT
+  COUPONLEASE_DEV_PROMETHEUS_PORT, COUPONLEASE_DEV_AMQPS_PORT, COUPONLEASE_DEV_MANAGEMENT_TLS_PORT,
+  COUPONLEASE_DEV_REDIS_TLS_PORT
 COUPONLEASE_DEV_STATE names another state directory than .dev/: a second stack beside the first.
+With ca.pem, server.pem and server.key in tls/ below the state directory, the services speak TLS and want a
+certificate of the same authority from their clients.
 With COUPONLEASE_DEV_EPHEMERAL=1, `run` also deletes the data when it stops the stack.
 USAGE
 }

@@ -3,7 +3,6 @@ package daemon
 import (
 	"crypto/tls"
 	"errors"
-	"net"
 	"strings"
 )
 
@@ -14,15 +13,12 @@ func isUntrusted(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
 		plain       tls.RecordHeaderError
-		answer      *net.OpError
 	)
-	switch {
-	case errors.As(err, &certificate), errors.As(err, &plain):
+	if errors.As(err, &certificate) || errors.As(err, &plain) {
 		return true
-	case errors.As(err, &answer) && answer.Op == "remote error":
-		return true // how crypto/tls names an alert of the other side
-	default:
-		// How the driver says that PostgreSQL was asked for TLS and has none.
-		return strings.Contains(err.Error(), "server refused TLS connection")
 	}
+	// What has no type, or loses it on its way through a client library: an alert of
+	// the other side, and how PostgreSQL's driver says that the server has no TLS.
+	return strings.Contains(err.Error(), "remote error: tls: ") ||
+		strings.Contains(err.Error(), "server refused TLS connection")
 }

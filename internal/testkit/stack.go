@@ -35,6 +35,13 @@ type Stack struct {
 // survives Stop, Kill and Start.
 func PrivateStack(t testing.TB, services ...Service) *Stack {
 	t.Helper()
+	s := newStack(t)
+	s.begin(t, services)
+	return s
+}
+
+func newStack(t testing.TB) *Stack {
+	t.Helper()
 	root := moduleRoot(t)
 	s := &Stack{
 		script: filepath.Join(root, "deploy", "dev", "stack.sh"),
@@ -42,13 +49,17 @@ func PrivateStack(t testing.TB, services ...Service) *Stack {
 		state: filepath.Join(root, ".dev", "private", uniqueName(t)),
 	}
 	t.Cleanup(func() { s.command(t, "wipe") })
+	return s
+}
+
+func (s *Stack) begin(t testing.TB, services []Service) {
+	t.Helper()
 	for _, service := range services {
 		s.Start(t, service)
 	}
 	urls := exported(t, strings.NewReader(s.command(t, "env")))
 	s.PostgresURL, s.RedisURL = urls[postgresVariable], urls[redisVariable]
 	s.AMQPURL, s.ManagementURL = urls[amqpVariable], urls[managementVariable]
-	return s
 }
 
 // Start starts a service and waits until it is ready; one that runs is left alone.
