@@ -186,13 +186,13 @@ func TestWhatCannotBeAppliedIsBuried(t *testing.T) {
 		t.Errorf("%v dead letters are counted, want 1", got)
 	}
 	errs := s.publisher.PublishBatch(t.Context(), []amqp.Publication{{
-		Exchange: amqp.ExchangeCommands, Key: messages.TypeVoidCoupon, ID: "c1", Mandatory: true, Body: json.RawMessage("{}"),
+		Exchange: amqp.ExchangeCommands, Key: messages.TypeClaimCoupon, ID: "c1", Mandatory: true, Body: json.RawMessage("{}"),
 	}})
-	must(t, errs[0], "publish command")
-	if readiness := d.readiness(); strings.Contains(fmt.Sprint(readiness.Components), amqp.QueueCommands) {
+	must(t, errs[0], "publish claim")
+	if readiness := d.readiness(); strings.Contains(fmt.Sprint(readiness.Components), amqp.QueueClaims) {
 		t.Error("a queue whose messages have no handler is consumed")
 	}
-	if depth := s.broker.QueueDepth(t, amqp.QueueCommands); depth != 1 {
-		t.Errorf("%d commands wait, want 1", depth)
+	if depth := s.broker.QueueDepth(t, amqp.QueueClaims); depth != 1 {
+		t.Errorf("%d claims wait, want 1", depth)
 	}
 }

@@ -191,4 +191,32 @@ func TestWhoeverGivesUpDoesNotBlameRedis(t *testing.T) {
 	}
 }
 
+func BenchmarkSeen(b *testing.B) {
+	url, prefix := testkit.Redis(b)
+	client, err := quota.Open(url, quota.ClientOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	requests := quota.NewRequests(client, quota.RequestsOptions{Prefix: prefix})
+	requests.Seen(b.Context(), "RD1")
+	for b.Loop() {
+		if !requests.Seen(b.Context(), "RD1") {
+			b.Fatal("a request is not seen again")
+		}
+	}
+}
+
+func BenchmarkSeenWithoutRedis(b *testing.B) {
+	client, err := quota.Open("redis://127.0.0.1:1", quota.ClientOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	requests := quota.NewRequests(client, quota.RequestsOptions{RestFirst: time.Hour})
+	for b.Loop() {
+		requests.Seen(b.Context(), "RD1")
+	}
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

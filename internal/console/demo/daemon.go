@@ -94,7 +94,8 @@ func startDaemon(program, logFile string, services config.Services) (*daemon, er
 		"COUPONLEASE_POSTGRES_CERT_FILE="+services.PostgresCertFile, "COUPONLEASE_POSTGRES_KEY_FILE="+services.PostgresKeyFile,
 		"COUPONLEASE_AMQP_URL="+services.AMQPURL, "COUPONLEASE_AMQP_CA_FILE="+services.AMQPCAFile,
 		"COUPONLEASE_AMQP_CERT_FILE="+services.AMQPCertFile, "COUPONLEASE_AMQP_KEY_FILE="+services.AMQPKeyFile,
-		"COUPONLEASE_AMQP_MANAGEMENT_URL="+services.AMQPManagementURL, "COUPONLEASE_HTTP_ADDR="+address)
+		"COUPONLEASE_AMQP_MANAGEMENT_URL="+services.AMQPManagementURL, "COUPONLEASE_HTTP_ADDR="+address,
+		"COUPONLEASE_TOKEN_KEYS="+services.TokenKeys, "COUPONLEASE_TOKEN_KEYS_FILE="+services.TokenKeysFile)
 	d.command.Stdout, d.command.Stderr = log, log
 	if err := d.command.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start coupond: %w", err), log.Close())
