@@ -73,6 +73,8 @@ type VerifyOptions struct {
 	// Parallel is how many connections read at once, at most MaxConns of the store; 0
 	// is 2.
 	Parallel int
+	// Range is about how many coupons one statement reads; 0 is 50,000.
+	Range int
 	// Limit bounds how many findings are kept.
 	Limit int
 	// Progress is told how many of about total coupons are done, from any goroutine,
@@ -81,8 +83,8 @@ type VerifyOptions struct {
 }
 
 const (
-	// rangeCoupons is about how many coupons one statement reads: enough that its rows
-	// are sorted rather than looked up one by one, and few enough to hold.
+	// rangeCoupons is the default of Range: enough that the rows of a range are sorted
+	// rather than looked up one by one, and few enough to hold.
 	rangeCoupons = 50_000
 	// samplePages is about how many pages of coupons are sampled to find the ranges.
 	samplePages = 1000
@@ -194,7 +196,7 @@ func (v *verification) ranges(ctx context.Context, first *snapshot) ([]couponRan
 	}
 	v.total = int64(float64(len(sample)) * 100 / percent)
 	ranges := []couponRange{{}}
-	step := max(1, int(float64(rangeCoupons)*percent/100))
+	step := max(1, int(float64(cmp.Or(v.options.Range, rangeCoupons))*percent/100))
 	for i := step; i < len(sample); i += step {
 		ranges[len(ranges)-1].until = sample[i]
 		ranges = append(ranges, couponRange{from: sample[i]})

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"couponlease/internal/console"
+	"couponlease/internal/store"
+)
+
+func TestReplayVerifyEndsWithCode2WhenLedgerAndRowDisagree(t *testing.T) {
+	address := migrated(t)
+	imported(t, exitOK, "code\na\nb\nc\n", "--template", "t", "--define-template")
+	ctl(t, "replay", "verify").want(t, exitOK, "3 operations folded and compared with 3 rows", "the ledger gives every row")
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "update user_coupon set version = 7 where coupon_id <> 'c'"); err != nil {
+		t.Fatal(err)
+	}
+	ctl(t, "replay", "verify", "--limit", "1").want(t, exitFindings,
+		"DIFFERS coupon a: invariant 7: the ledger gives AVAILABLE", "... and 1 more", "2 coupons: `couponctl timeline CODE`")
+	o := ctl(t, "replay", "verify", "--parallel", "4", "--output", "json")
+	o.want(t, exitFindings)
+	report := decode[console.LedgerReport](t, o)
+	if report.Found != 2 || report.ByKind[store.LedgerDiffers] != 2 || report.Findings[1].Coupon != "b" || report.Coupons != 3 {
+		t.Errorf("report %+v", report)
+	}
+	ctl(t, "replay", "verify", "C").want(t, exitOK, "1 operation folded and compared with 1 row")
+	ctl(t, "replay", "verify", " B ").want(t, exitFindings, "DIFFERS coupon b")
+	ctl(t, "replay", "verify", "nowhere").want(t, exitError, `there is no coupon "nowhere", and no ledger of it`)
+	ctl(t, "replay", "verify", "--parallel", "9").want(t, exitFindings, "choose 1 to 8")
+	ctl(t, "replay", "verify", "--limit=-1").want(t, exitFindings, "choose 0 to")
+}
