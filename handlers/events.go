@@ -91,6 +91,11 @@ func notice(e *coupon.Event, change messages.Change) messages.Message {
 			Change: change, ReviewID: e.Review.ID, Reason: string(e.Review.Reason),
 			Suggestion: e.Review.Suggestion,
 		}
+	case coupon.EventReviewResolved:
+		return messages.ReviewResolved{
+			Change: change, ReviewID: e.Review.ID, Reason: string(e.Review.Reason),
+			Outcome: string(e.Resolution.Outcome), Actor: e.Resolution.Actor,
+		}
 	case coupon.EventReturnDeclined:
 		return messages.CouponReturnDeclined{Change: change, RefundDecision: decision(e)}
 	case coupon.EventRefundDecided:

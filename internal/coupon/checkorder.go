@@ -66,6 +66,9 @@ func (g group) unsettled(named *Named, c *Coupon) string {
 	if c != nil && c.LeasedTo(g.head.ID) && c.Lease.Purpose != PurposeOrder {
 		return "" // a command leased it, for a short while, and asked nothing of the order; when it is due it is settled
 	}
+	if m.reverse && named.Refusal == Returned {
+		return "" // an operator took back the withdrawal that had ended the use, and the order had given it up meanwhile
+	}
 	if slices.Contains(named.Reviews, m.review) || m.recover && len(named.Reviews) > 0 {
 		return ""
 	}

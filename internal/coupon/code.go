@@ -44,6 +44,10 @@ const (
 	// NotSwapped: some coupon of a swap could not be had or given up; each has a
 	// reason of its own.
 	NotSwapped Code = "REJECTED"
+	// UnknownReview: there is no such case, or it is about something else.
+	UnknownReview Code = "UNKNOWN_REVIEW"
+	// CodeTaken: a coupon to issue has a code that exists.
+	CodeTaken Code = "CODE_TAKEN"
 	// UnknownOrder: a swap names an order that was never placed.
 	UnknownOrder Code = "UNKNOWN_ORDER"
 )

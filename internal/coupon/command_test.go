@@ -2,6 +2,7 @@ package coupon_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,8 @@ func (s *stage) command(verb string, words []string, o settings) coupon.Fact {
 		}
 	case "return": // COUPON ORDER REFUND
 		return coupon.ReturnCoupon{Coupon: id, Order: words[1], Refund: words[2], Reason: o.or("reason", "agreed")}
+	case "resolve": // REVIEW-NUMBER OUTCOME: the case counted from 1
+		return s.resolve(words, o)
 	case "swap": // ORDER
 		return s.swap(words[0], o)
 	case "void": // COUPON
@@ -77,6 +80,25 @@ func (s *stage) swap(order string, o settings) coupon.Fact {
 			f.Add = append(f.Add, coupon.Wanted{Coupon: coupon.Fold(code)})
 		}
 	}
+	return f
+}
+
+// resolve gives what a person decided about a case, by its number from 1 or a name
+// that no case has.
+func (s *stage) resolve(words []string, o settings) coupon.Fact {
+	f := coupon.ResolveReview{
+		Review: words[0], Outcome: coupon.ReviewOutcome(words[1]), Note: "seen", Code: o["code"], Template: o["template"],
+	}
+	reviews, err := s.ledger.Reviews(s.t.Context())
+	number, notANumber := strconv.Atoi(words[0])
+	if err != nil || notANumber == nil && number > len(reviews) {
+		s.t.Fatalf("%s: no such case: %v", s.where, err)
+	}
+	if notANumber == nil {
+		review := reviews[number-1]
+		f.Review, f.Order, f.Coupon = review.ID, review.Order, review.Coupon
+	}
+	f.Order = o.or("order", f.Order)
 	return f
 }
 

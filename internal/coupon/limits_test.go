@@ -197,7 +197,7 @@ func TestKinds(t *testing.T) {
 		coupon.OrderPlaced{}, coupon.PaymentSucceeded{}, coupon.OrderClosed{}, coupon.RefundApproved{}, coupon.LeaseDue{},
 		coupon.ImportCoupon{}, coupon.ValidityOver{}, coupon.DefineTemplate{}, coupon.DefinePolicy{},
 		coupon.LockCoupon{}, coupon.RedeemRequested{}, coupon.RenewLease{}, coupon.ReleaseLease{},
-		coupon.RedeemCoupon{}, coupon.ReturnCoupon{}, coupon.SwapCoupons{}, coupon.VoidCoupon{}, coupon.ReverseChange{},
+		coupon.RedeemCoupon{}, coupon.ReturnCoupon{}, coupon.SwapCoupons{}, coupon.VoidCoupon{}, coupon.ReverseChange{}, coupon.ResolveReview{},
 	} {
 		if name := fmt.Sprintf("%T", fact); name != "coupon."+coupon.Kind(fact) || kinds[name] {
 			t.Errorf("%s is called %s", name, coupon.Kind(fact))

@@ -73,7 +73,7 @@ func (w *World) decideRefund(g group, named *Named, c *Coupon, item refundOf, fa
 	if !verdict.Decision.Ends() {
 		w.decisionEvent(EventReturnDeclined, c, item.order.ID, evidence)
 		if verdict.Decision == policy.Review {
-			w.openReview(g.head, named, ReviewReturnPolicy, false)
+			w.openReview(g, named, ReviewReturnPolicy, false)
 		}
 		return verdict.String()
 	}

@@ -92,6 +92,7 @@ type ReviewRow struct {
 	Suggestion string
 	Cause      string
 	At         time.Time
+	Evidence   Evidence
 }
 
 // Receipt is the inbox row of one message, written once, with its outcome.
@@ -126,6 +127,7 @@ const (
 	EventReversed         EventKind = "RedemptionReversed"
 	EventConflictDetected EventKind = "CouponConflictDetected"
 	EventReviewOpened     EventKind = "ReviewOpened"
+	EventReviewResolved   EventKind = "ReviewResolved"
 )
 
 // Refusal is why one coupon of an order was not obtained.
@@ -156,6 +158,7 @@ type Event struct {
 	Redemption *Redemption
 	Refusals   []Refusal
 	Review     *ReviewRow
+	Resolution *Resolution
 	Decision   *RefundDecision
 	// Currency is that of the amounts in Decision.
 	Currency   string
@@ -195,6 +198,7 @@ type Changes struct {
 	Refunds     []RefundRow
 	Decisions   []*RefundDecision
 	Reviews     []*ReviewRow
+	Resolutions []*Resolution
 	Receipts    []*Receipt
 	Answers     []*Answer
 	Flows       []FlowRow

@@ -188,7 +188,7 @@ func (w *World) carryOut(g group, named *Named, m move, s *settled) {
 	if m.forget {
 		named.LeaseID, named.RedemptionID = "", ""
 	}
-	if m.review != "" && w.openReview(g.head, named, m.review, m.conflict) {
+	if m.review != "" && w.openReview(g, named, m.review, m.conflict) {
 		s.reviews++
 		s.cases++
 	}
@@ -225,7 +225,8 @@ func (w *World) recoverFor(g group, named *Named, c *Coupon, m move, s *settled)
 }
 
 // openReview opens a case once per order, coupon and reason.
-func (w *World) openReview(head *Order, named *Named, reason ReviewReason, conflict bool) bool {
+func (w *World) openReview(g group, named *Named, reason ReviewReason, conflict bool) bool {
+	head := g.head
 	reviews, coupon := &head.Reviews, ""
 	if named != nil {
 		reviews, coupon = &named.Reviews, named.Coupon
@@ -237,7 +238,7 @@ func (w *World) openReview(head *Order, named *Named, reason ReviewReason, confl
 	w.touchOrder(head)
 	row := &ReviewRow{
 		ID: w.Source.ID(), Order: head.ID, Coupon: coupon, Reason: reason,
-		Suggestion: reason.Suggestion(), Cause: w.request.ID, At: w.Now,
+		Suggestion: reason.Suggestion(), Cause: w.request.ID, At: w.Now, Evidence: w.evidence(g, named),
 	}
 	w.changes.Reviews = append(w.changes.Reviews, row)
 	if conflict {
@@ -258,7 +259,7 @@ func (w *World) doublePayment(g group, s *settled) {
 		return
 	}
 	if paid, _, count := g.payments(); count > 1 && paid > g.payable() {
-		if w.openReview(g.head, nil, ReviewDoublePayment, false) {
+		if w.openReview(g, nil, ReviewDoublePayment, false) {
 			s.reviews++
 		}
 	}

@@ -76,6 +76,7 @@ type World struct {
 	receipts  map[string]*Receipt
 	answers   map[string]*Answer
 	lasts     map[string]Last
+	reviews   map[string]*Review
 	orders    map[string]*Order
 	coupons   map[string]*Coupon
 	templates map[string]*Template
@@ -100,6 +101,7 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 		receipts:       map[string]*Receipt{},
 		answers:        map[string]*Answer{},
 		lasts:          map[string]Last{},
+		reviews:        map[string]*Review{},
 		orders:         map[string]*Order{},
 		coupons:        map[string]*Coupon{},
 		templates:      map[string]*Template{},
@@ -113,11 +115,12 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 	}
 }
 
-// AddReceipt, AddAnswer, AddOrder, AddCoupon, AddTemplate, AddPolicy and AddUses hand
+// AddReceipt, AddAnswer, AddReview, AddOrder, AddCoupon, AddTemplate, AddPolicy and AddUses hand
 // over rows that were read under lock. The world owns them from then on. AddLast gives
 // the latest ledger row of a coupon, which reversals need.
 func (w *World) AddReceipt(r *Receipt) { w.receipts[r.ID] = r }
 func (w *World) AddAnswer(a *Answer)   { w.answers[a.Key] = a }
+func (w *World) AddReview(r *Review)   { w.reviews[r.ID] = r }
 func (w *World) AddLast(last Last)     { w.lasts[last.Operation.Coupon] = last }
 func (w *World) AddOrder(o *Order)     { w.orders[o.ID] = o }
 func (w *World) AddCoupon(c *Coupon) {

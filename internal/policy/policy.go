@@ -38,6 +38,8 @@ const (
 	GroundPartial     Ground = "PARTIAL"
 	GroundChargeback  Ground = "CHARGEBACK"
 	GroundOverpayment Ground = "OVERPAYMENT"
+	// GroundReview: a person decided, not the policy.
+	GroundReview Ground = "REVIEW"
 )
 
 // ReasonChargeback is the refund reason that marks money taken back by a bank.

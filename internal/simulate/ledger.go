@@ -37,6 +37,7 @@ type Ledger struct {
 	redemptions map[string][]coupon.RedemptionRow
 	decisions   map[string][]coupon.RefundDecision
 	reviews     []coupon.ReviewRow
+	resolutions map[string]*coupon.Resolution
 	timers      []coupon.Timer
 	outbox      []coupon.OutboxRow
 }
@@ -60,6 +61,7 @@ func NewLedger(now func() time.Time, rules coupon.Rules, source coupon.Source) *
 		leases:      map[string][]coupon.LeaseRow{},
 		redemptions: map[string][]coupon.RedemptionRow{},
 		decisions:   map[string][]coupon.RefundDecision{},
+		resolutions: map[string]*coupon.Resolution{},
 	}
 }
 
@@ -112,8 +114,11 @@ func (l *Ledger) load(requests []coupon.Request) *coupon.World {
 	}
 	l.loadCoupons(world, world.NamedCoupons())
 	for i := range requests {
-		if f, ok := requests[i].Fact.(coupon.ReverseChange); ok {
+		switch f := requests[i].Fact.(type) {
+		case coupon.ReverseChange:
 			l.loadLast(world, f.Coupon)
+		case coupon.ResolveReview:
+			l.loadReview(world, f.Review)
 		}
 	}
 	for _, template := range l.templates {
@@ -164,6 +169,20 @@ func (l *Ledger) loadLast(world *coupon.World, id string) {
 		}
 	}
 	world.AddLast(last)
+}
+
+// loadReview hands over a case and what was decided about it.
+func (l *Ledger) loadReview(world *coupon.World, id string) {
+	for i := range l.reviews {
+		if l.reviews[i].ID == id {
+			review := &coupon.Review{ReviewRow: l.reviews[i]}
+			if resolution := l.resolutions[id]; resolution != nil {
+				kept := *resolution
+				review.Resolution = &kept
+			}
+			world.AddReview(review)
+		}
+	}
 }
 
 // commit keeps the changes, and refuses what the database would refuse.
@@ -257,6 +276,10 @@ func (l *Ledger) keepEvidence(changes *coupon.Changes) {
 	}
 	for _, review := range changes.Reviews {
 		l.reviews = append(l.reviews, *review)
+	}
+	for _, resolution := range changes.Resolutions {
+		row := *resolution
+		l.resolutions[row.Review] = &row
 	}
 	for _, timer := range changes.Timers {
 		if !timer.Rearmed {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -76,8 +78,26 @@ func compareReviews(a, b *coupon.ReviewRow) int {
 		strings.Compare(string(a.Reason), string(b.Reason)))
 }
 
-func reviewColumns(rows []*coupon.ReviewRow) []any {
-	type row = *coupon.ReviewRow
+// reviewRow is a case whose evidence is encoded.
+type reviewRow struct {
+	*coupon.ReviewRow
+	evidence string
+}
+
+func encodeReviews(reviews []*coupon.ReviewRow) ([]reviewRow, error) {
+	rows := make([]reviewRow, len(reviews))
+	for i, review := range sorted(reviews, compareReviews) {
+		document, err := json.Marshal(review.Evidence)
+		if err != nil {
+			return nil, fmt.Errorf("evidence of review %s: %w", review.ID, err)
+		}
+		rows[i] = reviewRow{review, string(document)}
+	}
+	return rows, nil
+}
+
+func reviewColumns(rows []reviewRow) []any {
+	type row = reviewRow
 	return []any{
 		collect[uuids](rows, func(r row) string { return r.ID }),
 		collect[times](rows, func(r row) time.Time { return r.At }),
@@ -86,6 +106,18 @@ func reviewColumns(rows []*coupon.ReviewRow) []any {
 		collect[texts](rows, func(r row) string { return string(r.Reason) }),
 		collect[texts](rows, func(r row) string { return r.Suggestion }),
 		collect[texts](rows, func(r row) string { return r.Cause }),
+		collect[texts](rows, func(r row) string { return r.evidence }),
+	}
+}
+
+func resolutionColumns(rows []*coupon.Resolution) []any {
+	type row = *coupon.Resolution
+	return []any{
+		collect[uuids](rows, func(r row) string { return r.Review }),
+		collect[times](rows, func(r row) time.Time { return r.At }),
+		collect[texts](rows, func(r row) string { return string(r.Outcome) }),
+		collect[texts](rows, func(r row) string { return r.Actor }),
+		collect[texts](rows, func(r row) string { return r.Note }),
 	}
 }
 

@@ -30,7 +30,13 @@ type asked struct {
 	// holders are orders that commands look at. One that appears while the coupons are
 	// being locked may have taken a coupon over, and counts.
 	holders []string
+	// resolved are cases that are being decided, goodwill the coupons issued by it.
+	resolved []string
+	goodwill []goodwill
 }
+
+// goodwill is a coupon for the buyer of an order.
+type goodwill struct{ template, order string }
 
 type usesKey struct{ template, person string }
 
@@ -58,6 +64,15 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 			a.holders = append(a.holders, f.Orders()...)
 		case coupon.ReverseChange:
 			a.reversed = append(a.reversed, f.Coupon)
+		case coupon.ResolveReview:
+			a.admitted = append(a.admitted, f.Orders()...)
+			if _, err := parseUUID(f.Review); err == nil { // no other text names a case
+				a.resolved = append(a.resolved, f.Review)
+			}
+			if f.Template != "" {
+				a.templates = append(a.templates, f.Template)
+				a.goodwill = append(a.goodwill, goodwill{f.Template, f.Order})
+			}
 		case coupon.ImportCoupon:
 			a.templates = append(a.templates, f.Template)
 			if f.Owner != "" {
@@ -82,6 +97,7 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 	a.templates = distinct(a.templates)
 	a.keys = distinct(a.keys)
 	a.reversed = distinct(a.reversed)
+	a.resolved = distinct(a.resolved)
 	return a
 }
 

@@ -25,6 +25,10 @@ var (
 	readAnswersSQL string
 	//go:embed sql/read_flow.sql
 	readFlowSQL string
+	//go:embed sql/read_reviews.sql
+	readReviewsSQL string
+	//go:embed sql/resolve_reviews.sql
+	resolveReviewsSQL string
 	//go:embed sql/read_lasts.sql
 	readLastsSQL string
 	//go:embed sql/timeline_commands.sql
@@ -65,6 +69,9 @@ func (tx *transaction) readCommands(t *trip) {
 	}
 	if len(tx.asked.reversed) > 0 {
 		t.query("read what is to be reversed", readLastsSQL, tx.scanLast, texts(tx.asked.reversed))
+	}
+	if len(tx.asked.resolved) > 0 {
+		t.query("read cases to decide", readReviewsSQL, tx.scanReview, uuids(tx.asked.resolved))
 	}
 	var unknown texts
 	for _, id := range tx.asked.holders {

@@ -116,7 +116,13 @@ func (tx *transaction) limited() (ids texts, perPerson bool) {
 // newUses lists the counters for coupons that the batch is about to create.
 func (tx *transaction) newUses() (templates, persons texts) {
 	templates, persons = texts{}, texts{}
-	for _, key := range tx.asked.uses {
+	wanted := tx.asked.uses
+	for _, g := range tx.asked.goodwill {
+		if o := tx.orders[g.order]; o != nil && o.Customer != "" {
+			wanted = append(wanted, usesKey{g.template, o.Customer})
+		}
+	}
+	for _, key := range wanted {
 		l := tx.templates[key.template]
 		known := l != nil && l.template.UsesPerPerson != coupon.NoLimit
 		if known || slices.Contains(tx.asked.perPerson, key.template) {

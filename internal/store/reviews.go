@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -40,7 +41,14 @@ func (s *Store) Reviews(ctx context.Context, filter ReviewFilter) ([]Review, err
 }
 
 func scanReviewRow(row scanTarget) (r Review, err error) {
+	var evidence []byte
 	err = row.Scan(toText{&r.ID}, &r.Order, &r.Coupon, toText{(*string)(&r.Reason)}, &r.Suggestion, &r.Cause,
-		toTime{&r.At}, toTime{&r.ResolvedAt}, &r.Resolution, &r.ResolvedBy, &r.Note)
-	return r, err
+		toTime{&r.At}, toTime{&r.ResolvedAt}, &r.Resolution, &r.ResolvedBy, &r.Note, &evidence)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(evidence, &r.Evidence); err != nil {
+		return r, fmt.Errorf("evidence of review %s: %w", r.ID, err)
+	}
+	return r, nil
 }

@@ -51,6 +51,22 @@ func (tx *transaction) scanAnswer(rows pgx.Rows) error {
 	return nil
 }
 
+// scanReview reads the columns of read_reviews.sql.
+func (tx *transaction) scanReview(rows pgx.Rows) error {
+	r, err := scanReviewRow(rows)
+	if err != nil {
+		return err
+	}
+	review := &coupon.Review{ReviewRow: r.ReviewRow}
+	if !r.ResolvedAt.IsZero() {
+		review.Resolution = &coupon.Resolution{
+			Review: r.ID, Outcome: coupon.ReviewOutcome(r.Resolution), Actor: r.ResolvedBy, Note: r.Note, At: r.ResolvedAt,
+		}
+	}
+	tx.world.AddReview(review)
+	return nil
+}
+
 // scanLast reads the columns of read_lasts.sql.
 func (tx *transaction) scanLast(rows pgx.Rows) error {
 	var (

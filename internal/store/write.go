@@ -76,7 +76,12 @@ func (tx *transaction) queueWrites(t *trip, changes *coupon.Changes) error {
 	write(t, "change named coupons", updateNamedSQL, changedNamed, namedColumns)
 	write(t, "write refunds", insertRefundsSQL, changes.Refunds, refundColumns)
 	write(t, "write refund decisions", insertDecisionsSQL, changes.Decisions, decisionColumns)
-	write(t, "open reviews", insertReviewsSQL, sorted(changes.Reviews, compareReviews), reviewColumns)
+	reviews, err := encodeReviews(changes.Reviews)
+	if err != nil {
+		return err
+	}
+	write(t, "open reviews", insertReviewsSQL, reviews, reviewColumns)
+	write(t, "resolve reviews", resolveReviewsSQL, changes.Resolutions, resolutionColumns)
 	newTemplates, changedTemplates := tx.splitTemplates(changes.Templates)
 	write(t, "create templates", insertTemplatesSQL, newTemplates, templateColumns)
 	write(t, "write templates", updateTemplatesSQL, changedTemplates, templateColumns)

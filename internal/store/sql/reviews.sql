@@ -1,5 +1,6 @@
 -- Our ids are UUIDv7: their order is that of time.
-select review_id, order_id, coupon_id, reason, suggestion, cause_id, opened_at, resolved_at, resolution, resolved_by, note
+select review_id, order_id, coupon_id, reason, suggestion, cause_id, opened_at, resolved_at, resolution, resolved_by, note,
+    evidence
 from review_case
 where review_id > $1
   and ($2::text = '' or order_id = $2::text)
