@@ -44,7 +44,7 @@ func (p publications) publication(m *outbox.Message, now time.Time) (amqp.Public
 	publication := amqp.Publication{
 		Exchange: m.Exchange, Key: m.Key, Mandatory: m.Mandatory,
 		ID: m.ID, Type: m.Type, Timestamp: m.Time, ContentType: m.ContentType, CorrelationID: m.CorrelationID,
-		Headers: m.Headers, Body: body,
+		ReplyTo: m.ReplyTo, Headers: m.Headers, Body: body,
 	}
 	if m.DelayQueue != "" {
 		publication.DelayQueue, publication.Delay = m.DelayQueue, max(0, m.NotBefore.Sub(now))

@@ -106,6 +106,8 @@ func (r *reader) field(m *Message) bool {
 		m.ContentType, ok = r.string()
 	case "correlationId":
 		m.CorrelationID, ok = r.string()
+	case "replyTo":
+		m.ReplyTo, ok = r.string()
 	case "headers":
 		m.Headers, ok = r.headers()
 	case "mandatory":

@@ -19,7 +19,8 @@ func drawMessages(t *rapid.T) []Message {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Message {
 		m := Message{
 			ID: "m" + text.Draw(t, "id"), Type: text.Draw(t, "type"), Exchange: text.Draw(t, "exchange"), Key: text.Draw(t, "key"),
-			ContentType: text.Draw(t, "content type"), CorrelationID: text.Draw(t, "correlation id"), DelayQueue: text.Draw(t, "delay queue"),
+			ContentType: text.Draw(t, "content type"), CorrelationID: text.Draw(t, "correlation id"),
+			ReplyTo: text.Draw(t, "reply to"), DelayQueue: text.Draw(t, "delay queue"),
 			Headers: rapid.MapOfN(text, text, 0, 3).Draw(t, "headers"), Mandatory: rapid.Bool().Draw(t, "mandatory"),
 			Body: json.RawMessage(body.Draw(t, "body")),
 		}
@@ -74,7 +75,7 @@ func TestFastReaderAgreesWithEncodingJSON(t *testing.T) {
 
 func TestFastReaderReadsRowsAsWritten(t *testing.T) {
 	full := Message{
-		ID: "a", Type: "b", Time: time.Unix(1, 5).UTC(), Exchange: "c", Key: "d", ContentType: "e", CorrelationID: "f",
+		ID: "a", Type: "b", Time: time.Unix(1, 5).UTC(), Exchange: "c", Key: "d", ContentType: "e", CorrelationID: "f", ReplyTo: "r",
 		Headers: map[string]string{"g": "h", "i": "j"}, Mandatory: true, NotBefore: time.Unix(2, 0).UTC(), DelayQueue: "k",
 		Body: json.RawMessage(`{"l":["}",{"m":"\"]"}]}`),
 	}

@@ -49,6 +49,7 @@ type Message struct {
 	Key           string            `json:"key,omitzero"`
 	ContentType   string            `json:"contentType,omitzero"`
 	CorrelationID string            `json:"correlationId,omitzero"`
+	ReplyTo       string            `json:"replyTo,omitzero"`
 	Headers       map[string]string `json:"headers,omitempty"`
 	// Mandatory asks the broker to return the message when no queue takes it.
 	// Without it such a message is confirmed and gone.
@@ -138,6 +139,7 @@ func (w *writer) message(m *Message) {
 	w.text("key", m.Key)
 	w.text("contentType", m.ContentType)
 	w.text("correlationId", m.CorrelationID)
+	w.text("replyTo", m.ReplyTo)
 	w.headers(m.Headers)
 	if m.Mandatory {
 		w.name("mandatory")

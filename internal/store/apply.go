@@ -22,29 +22,43 @@ const maxAttempts = 8
 // the transaction has to start over with nothing written; at most one of the worlds is
 // ever committed. Classify tells what an error means.
 func (s *Store) Apply(ctx context.Context, requests []coupon.Request, decide func(*coupon.World)) error {
+	return s.try(ctx, "apply", requests, decide, (*transaction).commit)
+}
+
+// Preview calls decide with what Apply would, and takes everything back: what decide
+// answers is what Apply would answer now. The rows are locked as long as that takes.
+func (s *Store) Preview(ctx context.Context, requests []coupon.Request, decide func(*coupon.World)) error {
+	return s.try(ctx, "preview", requests, decide, func(*transaction, context.Context) error { return nil })
+}
+
+// try runs transactions until one could be finished.
+func (s *Store) try(
+	ctx context.Context, what string, requests []coupon.Request, decide func(*coupon.World),
+	finish func(*transaction, context.Context) error,
+) error {
 	var (
 		linked, missing []string
 		err             error
 	)
 	for range maxAttempts {
-		missing, err = s.attempt(ctx, newAsked(requests, linked), decide)
+		missing, err = s.attempt(ctx, newAsked(requests, linked), decide, finish)
 		switch {
 		case errors.Is(err, errAppeared), isRace(err): // the next attempt sees the new row
 		case isMissingPartition(err):
 			if err := s.EnsurePartitions(ctx); err != nil {
-				return fmt.Errorf("apply %d requests: %w", len(requests), err)
+				return fmt.Errorf("%s %d requests: %w", what, len(requests), err)
 			}
 		case err != nil:
-			return fmt.Errorf("apply %d requests: %w", len(requests), err)
+			return fmt.Errorf("%s %d requests: %w", what, len(requests), err)
 		case len(missing) == 0:
 			return nil
 		default:
 			if linked, err = s.linkedOrders(ctx, append(linked, missing...)); err != nil {
-				return fmt.Errorf("apply %d requests: %w", len(requests), err)
+				return fmt.Errorf("%s %d requests: %w", what, len(requests), err)
 			}
 		}
 	}
-	return fmt.Errorf("apply %d requests: gave up after %d attempts: %w", len(requests), maxAttempts,
+	return fmt.Errorf("%s %d requests: gave up after %d attempts: %w", what, len(requests), maxAttempts,
 		cmp.Or(err, errLinksGrow))
 }
 
@@ -69,7 +83,9 @@ func (s *Store) linkedOrders(ctx context.Context, orders []string) ([]string, er
 
 // attempt runs one transaction. It returns the orders that it should have locked as
 // well; then it has changed nothing.
-func (s *Store) attempt(ctx context.Context, a asked, decide func(*coupon.World)) (missing []string, err error) {
+func (s *Store) attempt(
+	ctx context.Context, a asked, decide func(*coupon.World), finish func(*transaction, context.Context) error,
+) (missing []string, err error) {
 	tx, err := s.begin(ctx, a)
 	if err != nil {
 		return nil, err
@@ -91,5 +107,5 @@ func (s *Store) attempt(ctx context.Context, a asked, decide func(*coupon.World)
 		return nil, err
 	}
 	decide(tx.world)
-	return nil, tx.commit(ctx)
+	return nil, finish(tx, ctx)
 }

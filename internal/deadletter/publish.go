@@ -1,0 +1,88 @@
+package deadletter
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"unicode/utf8"
+
+	"couponlease/internal/coupon"
+	"couponlease/internal/outbox"
+)
+
+// ToSend is a letter that a job is going to send.
+type ToSend struct {
+	Letter Letter
+	Item   Item
+}
+
+// message gives the message of a letter as its sender sent it: the same id, body and
+// properties. It goes to the queue whose handler had given it up, and to no other queue
+// that its exchange feeds. Attempts are counted anew.
+func (t *ToSend) message() (outbox.Message, error) {
+	l := &t.Letter
+	switch {
+	case l.MessageID == "":
+		return outbox.Message{}, errors.New("it has no id; edit it")
+	case l.Queue == "":
+		return outbox.Message{}, errors.New("nobody knows which queue it comes from")
+	case !l.Whole():
+		return outbox.Message{}, fmt.Errorf("only the first %d of its %d bytes were kept", len(l.Body), l.Size)
+	case len(l.Body) == 0:
+		return outbox.Message{}, errors.New("it has no body; edit it")
+	case !json.Valid(l.Body) || !utf8.Valid(l.Body):
+		return outbox.Message{}, errors.New("its body is not JSON; edit it")
+	}
+	headers := maps.Clone(l.Headers)
+	if headers == nil {
+		headers = map[string]string{}
+	}
+	headers[HeaderReplay] = t.Item.String()
+	if l.RoutingKey != "" {
+		headers[HeaderRoutingKey] = l.RoutingKey
+	}
+	if l.Exchange != "" {
+		headers[HeaderExchange] = l.Exchange
+	}
+	return outbox.Message{
+		ID: l.MessageID, Type: l.Type, Time: l.Sent, Key: l.Queue, ContentType: l.ContentType,
+		CorrelationID: l.CorrelationID, ReplyTo: l.ReplyTo, Headers: headers, Mandatory: true, Body: l.Body,
+	}, nil
+}
+
+// Publications gives the outbox rows that send letters, and an outcome for each letter
+// that cannot be sent as it is: it would fail like the first time. It is pure.
+func Publications(list []ToSend, shards int) (rows []coupon.OutboxRow, failed []Settled, err error) {
+	byShard := make([][]outbox.Message, max(1, shards))
+	for i := range list {
+		m, err := list[i].message()
+		if err == nil {
+			_, err = outbox.EncodeRow([]outbox.Message{m})
+		}
+		if err != nil {
+			failed = append(failed, Settled{
+				Item: list[i].Item, MessageID: list[i].Letter.MessageID, Outcome: FailedAgain,
+				Detail: "it cannot be sent as it is: " + err.Error(),
+			})
+			continue
+		}
+		sum := fnv.New32a()
+		sum.Write([]byte(cmp.Or(list[i].Letter.Order, list[i].Letter.MessageID)))
+		shard := int(sum.Sum32() % uint32(len(byShard)))
+		byShard[shard] = append(byShard[shard], m)
+	}
+	for shard, messages := range byShard {
+		if len(messages) == 0 {
+			continue
+		}
+		payload, err := outbox.EncodeRow(messages)
+		if err != nil {
+			return nil, nil, fmt.Errorf("encode replayed letters: %w", err)
+		}
+		rows = append(rows, coupon.OutboxRow{Shard: shard, Messages: len(messages), Payload: payload})
+	}
+	return rows, failed, nil
+}

@@ -1,0 +1,1 @@
+update dead_letter set note = $2, changed_at = clock_timestamp() where dead_letter_id = $1 returning note
