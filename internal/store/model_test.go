@@ -87,6 +87,11 @@ func (m *model) keep(w *coupon.World) {
 	for _, row := range changes.Reviews {
 		m.reviews = append(m.reviews, Review{ReviewRow: *row})
 	}
+	for _, row := range changes.Resolutions {
+		i := slices.IndexFunc(m.reviews, func(r Review) bool { return r.ID == row.Review })
+		r := &m.reviews[i]
+		r.ResolvedAt, r.Resolution, r.ResolvedBy, r.Note = row.At, string(row.Outcome), row.Actor, row.Note
+	}
 	m.outbox = append(m.outbox, changes.Outbox...)
 	m.policies = append(m.policies, w.NewPolicies()...)
 }

@@ -120,9 +120,30 @@ func (g *traffic) fact(now time.Time) coupon.Fact {
 		return g.leaseDue()
 	case 10:
 		return coupon.ValidityOver{Coupon: g.coupon()}
+	case 11:
+		return g.resolution()
 	default:
 		return g.definition(now)
 	}
+}
+
+// resolution is what a person decides about some case, perhaps a second time.
+func (g *traffic) resolution() coupon.Fact {
+	f := coupon.ResolveReview{Review: noUUID, Outcome: coupon.OutcomeKeep, Note: "seen"}
+	if len(g.model.reviews) == 0 {
+		return f
+	}
+	review := g.model.reviews[g.random.IntN(len(g.model.reviews))]
+	f.Review, f.Order, f.Coupon = review.ID, review.Order, review.Coupon
+	outcomes := coupon.ReviewOutcomes()
+	f.Outcome = outcomes[g.random.IntN(len(outcomes))]
+	if f.Outcome == coupon.OutcomeGoodwill {
+		f.Code, f.Template = fmt.Sprint("SORRY", g.number()), fmt.Sprint("t", g.random.IntN(4))
+	}
+	if f.Validate() != nil {
+		f.Outcome = coupon.OutcomeDismiss
+	}
+	return f
 }
 
 func (g *traffic) placement(order string) coupon.OrderPlaced {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestEverythingComesBack(t *testing.T) {
 		"leases", "redemptions", "decisions",
 		"answers", "tokens to give", "refused swaps", "flows",
 		"DUPLICATE_EVENT", "REDEEMED", "CREATED", "UNKNOWN_TEMPLATE", "EXPIRED",
-		"DUPLICATE", "IDEMPOTENCY_MISMATCH", "TOKEN_MISMATCH", "VERSION_CONFLICT", "LEASE_GONE", "REJECTED",
+		"DUPLICATE", "IDEMPOTENCY_MISMATCH", "TOKEN_MISMATCH", "VERSION_CONFLICT", "LEASE_GONE", "REJECTED", "resolutions",
 	} {
 		if seen[what] == 0 {
 			t.Errorf("the traffic made no %s: %v", what, seen)
@@ -43,9 +44,12 @@ func comeBack(t *testing.T, seed uint64, batches int, seen map[string]int) {
 	script := g.certain(now(t, s))
 	for i := range batches {
 		var requests []coupon.Request
-		if i < len(script) {
+		switch {
+		case i < len(script):
 			requests = script[i]
-		} else {
+		case i == len(script): // the script has opened a case
+			requests = []coupon.Request{request("decide", now(t, s), g.resolution())}
+		default:
 			requests = g.batch(now(t, s))
 		}
 		drawn := ids.next
@@ -67,6 +71,9 @@ func comeBack(t *testing.T, seed uint64, batches int, seen map[string]int) {
 		}
 		for _, o := range got {
 			seen[string(o.Code)]++
+			if strings.HasPrefix(string(o.Code), "RESOLVED:") {
+				seen["resolutions"]++
+			}
 		}
 	}
 	dumped, err := s.Dump(t.Context())
