@@ -47,7 +47,6 @@ type cli struct {
 	Audit      auditCommand              `cmd:"" help:"Show what people did by hand."`
 	Check      checkCommand              `cmd:"" help:"Prove the invariants on the whole database."`
 	Replay     replayCommand             `cmd:"" help:"Prove that the ledger gives every coupon as it is."`
-	Replay     replayCommand             `cmd:"" help:"Prove that the ledger gives every coupon as it is."`
 	Publish    publishCommand            `cmd:"" help:"Publish a fact as an upstream service would."`
 	Cases      casesCommand              `cmd:"" help:"Run acceptance cases."`
 	Demo       demoCommand               `cmd:"" help:"Show the product at work on real services, from nothing."`
