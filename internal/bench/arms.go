@@ -72,6 +72,9 @@ func arms() []arm {
 	}
 }
 
+// traffic is the work of the job.
+func (j *job) traffic() traffic { return newTraffic(j.messages+j.warm, j.coupons, j.mix, j.seed) }
+
 // ground is a space with the traffic's coupons and orders in it, and the means to
 // measure there.
 type ground struct {
@@ -84,9 +87,9 @@ type ground struct {
 
 // prepare makes a ground on fresh services, up to the moment before messages are
 // published.
-func prepare(t testing.TB, ctx context.Context, j *job) *ground {
+func prepare(t testing.TB, ctx context.Context, work traffic) *ground {
 	t.Helper()
-	g := &ground{Space: fleet.NewSpace(t), traffic: newTraffic(j.messages+j.warm, j.coupons, j.mix, j.seed)}
+	g := &ground{Space: fleet.NewSpace(t), traffic: work}
 	var err error
 	g.db, err = openDatabase(ctx, g.PostgresURL)
 	must(t, err, "look at the database")

@@ -82,6 +82,20 @@ func (d *database) hotShare(ctx context.Context) (float64, error) {
 		from pg_stat_user_tables where schemaname = current_schema()`)
 }
 
+// written counts the rows that commands have left, and how many answers PostgreSQL's
+// own statistics know of so far.
+func (d *database) written(ctx context.Context) (w written, counted float64, err error) {
+	err = d.conn.QueryRow(ctx, `select (select count(*) from coupon_command)::float8,
+			(select count(*) from coupon_operation where operation <> 'ISSUE')::float8,
+			(select n_tup_upd from pg_stat_user_tables where schemaname = current_schema() and relname = 'user_coupon')::float8,
+			(select n_tup_ins from pg_stat_user_tables where schemaname = current_schema() and relname = 'coupon_command')::float8`,
+	).Scan(&w.answers, &w.ledger, &w.updates, &counted)
+	if err != nil {
+		return w, 0, fmt.Errorf("count what commands have written: %w", err)
+	}
+	return w, counted, nil
+}
+
 // answered counts the messages of which the answer is committed.
 func (d *database) answered(ctx context.Context) (int, error) {
 	n, err := d.number(ctx, "select count(*)::float8 from inbox")

@@ -39,7 +39,7 @@ func databaseOnly(t testing.TB, j *job) Measurement {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
 	defer cancel()
-	g := prepare(t, ctx, j)
+	g := prepare(t, ctx, j.traffic())
 	g.fill(t, ctx)
 	all, err := requests(g.traffic.messages)
 	must(t, err, "prepare requests")
@@ -104,7 +104,7 @@ func brokerOnly(t testing.TB, j *job) Measurement {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
 	defer cancel()
-	g := prepare(t, ctx, j)
+	g := prepare(t, ctx, j.traffic())
 	g.Publish(t, g.traffic.messages)
 	total := len(g.traffic.messages)
 

@@ -29,6 +29,7 @@ type options struct {
 	rounds  int
 	seconds float64
 	mix     bool
+	hot     bool
 	only    string
 	seed    uint64
 	soak    int
@@ -41,6 +42,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "`rounds` to measure, after one that only finds out how fast each arm is")
 	flag.Float64Var(&o.seconds, "seconds", 10, "`seconds` that each arm is measured for in a round, about")
 	flag.BoolVar(&o.mix, "mix", false, "measure with closes, refunds and a tenth of the messages repeated")
+	flag.BoolVar(&o.hot, "hot", false, "measure commands that are all about a few coupons instead")
 	flag.StringVar(&o.only, "arms", "", "measure only these `arms`, separated by commas")
 	flag.Uint64Var(&o.seed, "seed", 1, "`seed` of the traffic and of the order of the arms")
 	flag.IntVar(&o.soak, "soak", 0, "instead of measuring arms, watch the memory of coupond over so many `messages`")
@@ -57,7 +59,14 @@ func main() {
 var errFaults = errors.New("there were faults")
 
 func run(o options, out io.Writer) error {
-	chosen, err := choose(o.only)
+	if o.hot && (o.mix || o.soak > 0 || o.verify > 0) {
+		return errors.New("-hot measures commands of its own: leave out -mix, -soak and -verify")
+	}
+	all := arms()
+	if o.hot {
+		all = hotArms()
+	}
+	chosen, err := choose(all, o.only)
 	if err != nil {
 		return err
 	}
@@ -105,8 +114,7 @@ func save(path string, report any) error {
 }
 
 // choose gives the arms named, all if none is.
-func choose(only string) ([]arm, error) {
-	all := arms()
+func choose(all []arm, only string) ([]arm, error) {
 	if only == "" {
 		return all, nil
 	}
@@ -135,7 +143,7 @@ const (
 
 // compare measures the arms, round by round.
 func compare(o options, binary string, chosen []arm) Report {
-	r := Report{Rounds: o.rounds, Mixed: o.mix}
+	r := Report{Rounds: o.rounds, Mixed: o.mix, Hot: o.hot}
 	expected := map[string]float64{}
 	for _, a := range chosen {
 		expected[a.name] = a.guess

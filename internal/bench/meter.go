@@ -64,6 +64,9 @@ type Measurement struct {
 	WAL     float64            `json:"walBytesPerMessage"`
 	Commits float64            `json:"commitsPerMessage"`
 	HOT     float64            `json:"hotShare"`
+	// CouponUpdates and LedgerRows are rows a command, in the arms about hot coupons.
+	CouponUpdates float64 `json:"couponUpdatesPerCommand,omitempty"`
+	LedgerRows    float64 `json:"ledgerRowsPerCommand,omitempty"`
 	// PeakMemory is that of the worker, in bytes; 0 where this program stood in.
 	PeakMemory int64 `json:"peakMemoryBytes"`
 	// Events were confirmed by the broker and found in its queue at the end.

@@ -21,7 +21,7 @@ func product(args ...string) func(testing.TB, *job) Measurement {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
 		defer cancel()
-		g := prepare(t, ctx, j)
+		g := prepare(t, ctx, j.traffic())
 		g.fill(t, ctx)
 		g.Publish(t, g.traffic.messages)
 		since, err := g.Store.Ping(ctx)
@@ -140,6 +140,15 @@ func (g *ground) verify(
 	if want := g.traffic.distinct + len(g.traffic.placed); answered != want {
 		m.fault("%d messages answered instead of %d", answered, want)
 	}
+	g.leftovers(t, m)
+	events, want = g.announced(t, ctx, m, since)
+	m.check(ctx, g.Store)
+	return events, want
+}
+
+// leftovers looks for messages that went astray.
+func (g *ground) leftovers(t testing.TB, m *Measurement) {
+	t.Helper()
 	dead, err := g.gauge.depth("coupon-dead", "coupon-undeliverable")
 	must(t, err, "count dead letters")
 	if dead > 0 {
@@ -150,13 +159,19 @@ func (g *ground) verify(
 	if waiting > 0 {
 		m.fault("%d messages were not acknowledged", waiting)
 	}
-	want, err = g.db.announcements(ctx, since)
+}
+
+// announced holds the events in their queue against the ledger since a moment.
+func (g *ground) announced(
+	t testing.TB, ctx context.Context, m *Measurement, since time.Time,
+) (events collected, want announcements) {
+	t.Helper()
+	want, err := g.db.announcements(ctx, since)
 	must(t, err, "read what should be announced")
 	m.Events = depthOfEvents(t, g.gauge, len(want.operations)+want.others)
 	events = collect(t, g.Conn, m.Events)
 	for _, fault := range events.compare(want) {
 		m.fault("%s", fault)
 	}
-	m.check(ctx, g.Store)
 	return events, want
 }

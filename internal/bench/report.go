@@ -14,9 +14,10 @@ type Report struct {
 	// Arms says what each arm is, in the order of the report.
 	Arms []ArmSummary `json:"arms"`
 	// Rounds counts the measured ones; Mixed is traffic with closes, refunds and
-	// repeats.
+	// repeats, Hot is commands about a few coupons.
 	Rounds int  `json:"rounds"`
 	Mixed  bool `json:"mixed"`
+	Hot    bool `json:"hot,omitempty"`
 	// Scores compare arms, round by round.
 	Scores       []Score       `json:"scores"`
 	Measurements []Measurement `json:"measurements"`
@@ -36,6 +37,16 @@ type Score struct {
 	Ratio spread  `json:"ratio"`
 }
 
+// comparison is a ratio of the rates of two arms.
+type comparison struct{ over, under string }
+
+// add scores a ratio, unless an arm of it was not measured.
+func (r *Report) add(name string, goal float64, over, under map[int]float64) {
+	if ratios := ratio(over, under); len(ratios) > 0 {
+		r.Scores = append(r.Scores, Score{Name: name, Goal: goal, Ratio: spreadOf(ratios)})
+	}
+}
+
 func (r *Report) summarise(chosen []arm) {
 	for _, a := range chosen {
 		if figures := pick(r.Measurements, a.name, rate); len(figures) > 0 {
@@ -45,21 +56,14 @@ func (r *Report) summarise(chosen []arm) {
 	of := func(arm string) map[int]float64 { return byRound(r.Measurements, arm, rate) }
 	cost := func(arm string) map[int]float64 { return byRound(r.Measurements, arm, totalCPU) }
 	ours := of(armOurs)
-	for _, s := range []struct {
-		name        string
-		goal        float64
-		over, under map[int]float64
-	}{
-		{"ours / stock-1", 15, ours, of(armStock1)},
-		{"ours / stock-16", 7, ours, of(armStock16)},
-		{"ours / database-only", 0, ours, of(armDatabase)},
-		{"ours / composed ceiling", 0.75, ours, composed(of(armDatabase), of(armBroker))},
-		{"CPU per message, stock-1 / ours", 0, cost(armStock1), cost(armOurs)},
-		{"CPU per message, stock-16 / ours", 0, cost(armStock16), cost(armOurs)},
-	} {
-		if ratios := ratio(s.over, s.under); len(ratios) > 0 {
-			r.Scores = append(r.Scores, Score{Name: s.name, Goal: s.goal, Ratio: spreadOf(ratios)})
-		}
+	r.add("ours / stock-1", 15, ours, of(armStock1))
+	r.add("ours / stock-16", 7, ours, of(armStock16))
+	r.add("ours / database-only", 0, ours, of(armDatabase))
+	r.add("ours / composed ceiling", 0.75, ours, composed(of(armDatabase), of(armBroker)))
+	r.add("CPU per message, stock-1 / ours", 0, cost(armStock1), cost(armOurs))
+	r.add("CPU per message, stock-16 / ours", 0, cost(armStock16), cost(armOurs))
+	for _, c := range hotScores() {
+		r.add(c.over+" / "+c.under, 0, of(c.over), of(c.under))
 	}
 }
 
@@ -80,8 +84,14 @@ func (r *Report) print(out io.Writer) error {
 	if r.Mixed {
 		traffic = "all facts in random order, a tenth repeated"
 	}
+	if r.Hot {
+		traffic = "commands, each of which changes a coupon"
+	}
 	fmt.Fprintf(w, "\nThroughput, median of %d rounds; %s\n\n", r.Rounds, traffic)
 	r.printArms(w)
+	if r.Hot {
+		r.printFolds(w)
+	}
 	fmt.Fprintln(w)
 	r.printScores(w)
 	r.printTime(w)
@@ -115,6 +125,18 @@ func (r *Report) printArms(w io.Writer) {
 	}
 }
 
+// printFolds says how many rows a command costs.
+func (r *Report) printFolds(w io.Writer) {
+	fmt.Fprintln(w, "\narm\tbatch\tupdates of coupons/command\tmin..max\tledger rows/command")
+	for _, a := range r.Arms {
+		updates := spreadOf(pick(r.Measurements, a.Name, func(m Measurement) float64 { return m.CouponUpdates }))
+		ledger := spreadOf(pick(r.Measurements, a.Name, func(m Measurement) float64 { return m.LedgerRows }))
+		batch := spreadOf(pick(r.Measurements, a.Name, func(m Measurement) float64 { return m.MeanBatch }))
+		fmt.Fprintf(w, "%s\t%.0f\t%.4f\t%.4f..%.4f\t%.4f\n", a.Name, batch.Median, updates.Median, updates.Least, updates.Most,
+			ledger.Median)
+	}
+}
+
 func orDash(format string, figure float64) string {
 	if figure == 0 {
 		return "-"
@@ -134,8 +156,10 @@ func (r *Report) printScores(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%s\t%.2f\t%.2f..%.2f\t%s\t%s\n", s.Name, s.Ratio.Median, s.Ratio.Least, s.Ratio.Most, goal, verdict)
 	}
-	fmt.Fprintln(w, "composed ceiling: 1 / (1/database-only + 1/broker-only), each of which has the machine to itself; "+
-		"the CPU ratios hardly depend on what else runs on the machine")
+	if !r.Hot {
+		fmt.Fprintln(w, "composed ceiling: 1 / (1/database-only + 1/broker-only), each of which has the machine to itself; "+
+			"the CPU ratios hardly depend on what else runs on the machine")
+	}
 }
 
 // printTime says where the time of the product goes.

@@ -58,10 +58,10 @@ func TestReportSaysHowFarAGoalIsMissed(t *testing.T) {
 }
 
 func TestUnknownArmsAreRefused(t *testing.T) {
-	if _, err := choose("ours,fastest"); err == nil {
+	if _, err := choose(arms(), "ours,fastest"); err == nil {
 		t.Error("an arm that does not exist was chosen")
 	}
-	chosen, err := choose(armOurs + "," + armStock1)
+	chosen, err := choose(arms(), armOurs+","+armStock1)
 	if err != nil || len(chosen) != 2 {
 		t.Errorf("chose %d arms, %v", len(chosen), err)
 	}

@@ -44,7 +44,7 @@ func soak(t testing.TB, binary string, n int, mix bool, seed uint64) Soak {
 	ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
 	defer cancel()
 	j := &job{binary: binary, messages: n, coupons: couponsFor(n), mix: mix, seed: seed}
-	g := prepare(t, ctx, j)
+	g := prepare(t, ctx, j.traffic())
 	g.fill(t, ctx)
 	g.Publish(t, g.traffic.messages)
 	since, err := g.Store.Ping(ctx)
