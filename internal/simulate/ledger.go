@@ -121,16 +121,11 @@ func (l *Ledger) load(requests []coupon.Request) *coupon.World {
 			l.loadReview(world, f.Review)
 		}
 	}
-	for _, template := range l.templates {
-		row := *template
-		world.AddTemplate(&row)
+	for i := range requests {
+		l.loadRules(world, requests[i].Fact)
 	}
-	for _, rules := range l.policies {
-		world.AddPolicy(rules)
-	}
-	for _, uses := range l.uses {
-		row := *uses
-		world.AddUses(&row)
+	for _, id := range world.NamedCoupons() {
+		l.loadRulesOf(world, id)
 	}
 	return world
 }
