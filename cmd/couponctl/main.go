@@ -16,6 +16,7 @@ import (
 
 	"couponlease/internal/config"
 	"couponlease/internal/console"
+	"couponlease/internal/coupon"
 )
 
 // Exit codes.
@@ -99,7 +100,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 		return exitFindings
 	}
-	s := &session{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, format: c.Output, services: c.Services}
+	s := &session{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, format: c.Output, services: c.Services,
+		rules: coupon.DefaultRules()}
 	if err := c.CheckTLS(); err != nil {
 		return s.exitCode(console.Usage(err))
 	}

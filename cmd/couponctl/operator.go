@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"couponlease/internal/config"
 	"couponlease/internal/console"
 	"couponlease/messages"
 )
@@ -20,6 +21,9 @@ type given struct {
 	Key          string `placeholder:"KEY" help:"Idempotency key; one is drawn and printed if absent. The same command with the same key is done once."`
 	Actor        string `placeholder:"WHO" help:"Who gives the command, for ledger and audit log; user@host if absent."`
 	OutboxShards int    `default:"1" env:"COUPONLEASE_OUTBOX_SHARDS" help:"Outbox shards, as the daemons have it."`
+
+	// Rules decide about the command as they do in the daemons.
+	config.Rules `embed:""`
 }
 
 // why is the reason of a command that changes money or takes something away.
@@ -43,6 +47,10 @@ func (g given) carry(s *session, reason string, m func(messages.CommandHead) mes
 	if g.OutboxShards < 1 || g.OutboxShards > 1024 {
 		return console.Usage(fmt.Errorf("--outbox-shards %d: choose 1 to 1024", g.OutboxShards))
 	}
+	if err := g.CheckRules(); err != nil {
+		return console.Usage(err)
+	}
+	s.rules = g.ForCoupons()
 	order := console.Order{Key: g.Key, Actor: g.who(), Reason: reason, Shards: g.OutboxShards, Message: m}
 	return s.withSchema(func(d *console.Database) error {
 		if order.Key == "" {

@@ -187,3 +187,15 @@ func TestSwapByHand(t *testing.T) {
 		t.Errorf("after (-want +got):\n%s", diff)
 	}
 }
+
+// Commands by hand are decided by the rules of the daemons.
+func TestOperatorsKeepTheRulesOfTheDaemons(t *testing.T) {
+	newShop(t, "c1", "c2")
+	t.Setenv("COUPONLEASE_QUOTE_LEASE", "3h")
+	locked := do(t, exitOK, "lock", "c1", "--order", "Q-1")
+	if term := locked.Deadline.Sub(locked.AnsweredAt); term != 3*time.Hour {
+		t.Errorf("the lease lasts %s", term)
+	}
+	t.Setenv("COUPONLEASE_STACKING", "SOME")
+	ctl(t, "lock", "c2", "--order", "Q-1").want(t, exitFindings, "COUPONLEASE_STACKING", "use ALL or PARTIAL")
+}

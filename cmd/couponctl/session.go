@@ -11,6 +11,7 @@ import (
 
 	"couponlease/internal/config"
 	"couponlease/internal/console"
+	"couponlease/internal/coupon"
 )
 
 // session is one run of the program.
@@ -20,6 +21,8 @@ type session struct {
 	stdout, stderr io.Writer
 	format         console.Format
 	services       config.Services
+	// rules are those of the daemons, for commands that are decided by them.
+	rules coupon.Rules
 }
 
 // write prints a result in the format asked for.
@@ -65,7 +68,7 @@ func actor() string {
 
 // withDatabase connects to the database for the time of do.
 func (s *session) withDatabase(do func(*console.Database) error) error {
-	database, err := console.OpenDatabase(s.ctx, s.services, s.logger())
+	database, err := console.OpenDatabase(s.ctx, s.services, s.rules, s.logger())
 	if err != nil {
 		return err
 	}

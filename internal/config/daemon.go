@@ -17,6 +17,9 @@ const (
 	LogText = "text"
 	LogJSON = "json"
 
+	DeadLettersFile  = "file"
+	DeadLettersLeave = "leave"
+
 	On  = "on"
 	Off = "off"
 )
@@ -33,6 +36,8 @@ type Daemon struct {
 
 	Prefetch int `name:"prefetch" env:"COUPONLEASE_PREFETCH" default:"512" min:"1" max:"2000" group:"Messages in" help:"Messages in flight from each queue with --transport=windowed."`
 
+	DeadLetters string `name:"dead-letters" env:"COUPONLEASE_DEAD_LETTERS" default:"file" oneof:"file leave" group:"Messages in" help:"What is done about messages in coupon-dead: file moves them into the database, where couponctl dead finds them; leave leaves them to other replicas."`
+
 	RetryTiers []time.Duration `name:"retry-tiers" env:"COUPONLEASE_RETRY_TIERS" default:"1s,8s,64s,512s" min:"1s" max:"36h" group:"Messages in" help:"Waits before a message that failed is tried again; after the last it is a dead letter. Powers of two of a second cost the broker least."`
 
 	Batch int `name:"batch" env:"COUPONLEASE_BATCH" default:"256" min:"1" max:"4096" group:"Engine" help:"Most requests that share one transaction."`
@@ -43,17 +48,7 @@ type Daemon struct {
 
 	StatementTimeout time.Duration `name:"statement-timeout" env:"COUPONLEASE_STATEMENT_TIMEOUT" default:"10s" min:"100ms" max:"10m" group:"Engine" help:"Longest time for one statement, judged by PostgreSQL."`
 
-	OrderLease time.Duration `name:"order-lease" env:"COUPONLEASE_ORDER_LEASE" default:"15m" min:"1s" max:"8760h" group:"Rules" help:"How long an order holds its coupons when it does not say itself."`
-
-	QuoteLease time.Duration `name:"quote-lease" env:"COUPONLEASE_QUOTE_LEASE" default:"2m" min:"1s" max:"24h" group:"Rules" help:"How long a buyer who decides holds a coupon when the lock command does not say itself."`
-
-	TillLease time.Duration `name:"till-lease" env:"COUPONLEASE_TILL_LEASE" default:"1m" min:"1s" max:"24h" group:"Rules" help:"How long a till holds a coupon while the shop does its own work, when the request does not say itself."`
-
-	RenewGrace time.Duration `name:"renew-grace" env:"COUPONLEASE_RENEW_GRACE" default:"1h" min:"0s" max:"8760h" group:"Rules" help:"How long after the end of its validity a coupon may stay leased by renewals. 0s: not at all."`
-
-	Stacking string `name:"stacking" env:"COUPONLEASE_STACKING" default:"ALL" oneof:"ALL PARTIAL" group:"Rules" help:"ALL: an order obtains all its coupons or none; PARTIAL: each for itself."`
-
-	FutureTolerance time.Duration `name:"future-tolerance" env:"COUPONLEASE_FUTURE_TOLERANCE" default:"24h" min:"0s" max:"48h" group:"Rules" help:"How far ahead of the database's clock a message may claim to have happened. 0s: not at all."`
+	Rules `embed:""`
 
 	OutboxShards int `name:"outbox-shards" env:"COUPONLEASE_OUTBOX_SHARDS" default:"1" min:"1" max:"1024" group:"Messages out" help:"Shards of the outbox, each published by one replica at a time. It must be the same on all replicas, or shards are left unpublished."`
 

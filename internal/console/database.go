@@ -26,8 +26,11 @@ type Database struct {
 	keysAreRandom bool
 }
 
-// OpenDatabase connects and waits until the database answers.
-func OpenDatabase(ctx context.Context, services config.Services, logger *slog.Logger) (*Database, error) {
+// OpenDatabase connects and waits until the database answers. What is asked of it by
+// hand is decided under the rules, which have to be those of the daemons.
+func OpenDatabase(
+	ctx context.Context, services config.Services, rules coupon.Rules, logger *slog.Logger,
+) (*Database, error) {
 	if services.PostgresURL == "" {
 		return nil, unset("COUPONLEASE_POSTGRES_URL")
 	}
@@ -36,7 +39,7 @@ func OpenDatabase(ctx context.Context, services config.Services, logger *slog.Lo
 		return nil, Usage(err)
 	}
 	opened, err := store.Open(ctx, services.Postgres(), store.Options{
-		Rules: coupon.DefaultRules(), Source: engine.NewSource(keys), ApplicationName: clientName,
+		Rules: rules, Source: engine.NewSource(keys), ApplicationName: clientName,
 	})
 	if err != nil {
 		return nil, Usage(err)

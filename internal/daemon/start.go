@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"couponlease/internal/amqp"
-	"couponlease/internal/coupon"
 	"couponlease/internal/engine"
 	"couponlease/internal/store"
 )
@@ -66,11 +65,7 @@ func (d *Daemon) start(ctx context.Context) (*parts, error) {
 // open prepares connections, which are then made in the background or when used.
 func (p *parts) open(ctx context.Context) (err error) {
 	options := store.Options{
-		Rules: coupon.Rules{
-			OrderLease: p.cfg.OrderLease, QuoteLease: p.cfg.QuoteLease, TillLease: p.cfg.TillLease,
-			RenewGrace: p.cfg.RenewGrace, Stacking: coupon.Stacking(p.cfg.Stacking),
-			FutureTolerance: p.cfg.FutureTolerance,
-		},
+		Rules:            p.cfg.ForCoupons(),
 		Source:           engine.NewSource(p.keys),
 		StatementTimeout: p.cfg.StatementTimeout,
 		InboxRetention:   p.cfg.InboxRetentionDays,

@@ -102,7 +102,7 @@ func (d *demo) play(ctx context.Context, services config.Services) (err error) {
 
 // prepare makes everything but the daemons ready.
 func (d *demo) prepare(ctx context.Context) (err error) {
-	if d.database, err = console.OpenDatabase(ctx, d.place.own, d.options.Logger); err != nil {
+	if d.database, err = console.OpenDatabase(ctx, d.place.own, coupon.DefaultRules(), d.options.Logger); err != nil {
 		return err
 	}
 	schema, err := d.database.MigrateUp(ctx)
