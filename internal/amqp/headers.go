@@ -122,10 +122,11 @@ func jsonValue(value any) any {
 // ownedByBroker tells whether a header must not travel on with a message that is
 // published again. Brokers up to 3.12 believe a client's x-death and would take
 // a message delayed twice for a dead-letter cycle; a copied delivery count makes
-// a replayed message fail at once.
+// a replayed message fail at once. CC and BCC would route it to where it has been
+// already, and as the text that they are here the broker closes the channel.
 func ownedByBroker(name string) bool {
 	switch name {
-	case "x-death", "x-delivery-count", "x-acquired-count", headerPublishID, headerMessageUUID:
+	case "CC", "BCC", "x-death", "x-delivery-count", "x-acquired-count", headerPublishID, headerMessageUUID:
 		return true
 	}
 	return strings.HasPrefix(name, "x-first-death-") ||

@@ -117,6 +117,7 @@ func TestUnmarshalRefusesPhantoms(t *testing.T) {
 func TestMarshalLeavesTheBrokersHeadersBehind(t *testing.T) {
 	d := sampleDelivery()
 	d.Headers["x-death"] = []any{amqp091.Table{"count": int64(1)}}
+	d.Headers["CC"] = []any{"payment.succeeded.v1"}
 	for _, name := range []string{
 		"x-first-death-queue", "x-last-death-reason", "x-acquired-count", "_watermill_message_uuid",
 	} {

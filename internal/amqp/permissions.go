@@ -114,7 +114,7 @@ func workerRights() Rights {
 		regexp.QuoteMeta(defaultExchange),
 		regexp.QuoteMeta(ExchangeEvents), regexp.QuoteMeta(ExchangeDead), regexp.QuoteMeta(ExchangeDelivery), levelNames,
 	}}
-	for _, queue := range WorkQueues() {
+	for _, queue := range append(WorkQueues(), QueueDead) {
 		r.Read = append(r.Read, regexp.QuoteMeta(queue))
 	}
 	return r

@@ -194,16 +194,14 @@ func TestPermissionsToPublish(t *testing.T) {
 
 func TestPermissionsToRead(t *testing.T) {
 	g := newGuarded(t)
-	for _, queue := range WorkQueues() {
+	for _, queue := range append(WorkQueues(), QueueDead) {
 		g.everybody(t, "consume "+queue, consumeFrom(queue), UserWorker, UserDeclarer)
 	}
-	for _, queue := range []string{QueueDead, QueueUndeliverable} {
-		g.everybody(t, "consume "+queue, consumeFrom(queue))
-	}
+	g.everybody(t, "consume what cannot be delivered", consumeFrom(QueueUndeliverable))
 	// Who creates a queue that dead-letters has to be able to read it.
 	g.everybody(t, "consume a delay level", consumeFrom(delayLevelName(0)), UserDeclarer)
 	g.everybody(t, "purge", func(ch *amqp091.Channel) error {
-		_, err := ch.QueuePurge(QueueDead, false)
+		_, err := ch.QueuePurge(QueueUndeliverable, false)
 		return err
 	})
 	g.everybody(t, "delete", func(ch *amqp091.Channel) error { return deleteQueue(ch, QueueClaims) }, UserDeclarer)

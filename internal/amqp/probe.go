@@ -33,7 +33,7 @@ func (p *probe) check() error {
 	delivered := g.delivered.Load()
 	idle := delivered == p.delivered && g.inFlight.Load() == 0
 	p.delivered = delivered
-	if !idle || g.tag == "" {
+	if !idle || g.tag == "" || g.unprobed {
 		p.waiting = false
 		return nil
 	}
@@ -44,6 +44,9 @@ func (p *probe) check() error {
 		return nil
 	}
 	if err != nil {
+		// RabbitMQ 4.2.6 and 4.3.0 answer only who may declare. The channel is lost to the
+		// question; it is not asked again.
+		g.unprobed = isCode(err, amqp091.AccessRefused)
 		return g.lost(fmt.Errorf("probe queue %s: %w", g.queue, err))
 	}
 	if queue.Consumers == 0 || queue.Messages > 0 && p.waiting {

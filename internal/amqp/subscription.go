@@ -41,6 +41,9 @@ type subscription struct {
 	dropped         atomic.Int64
 	resubscriptions atomic.Int64
 	lastError       atomic.Pointer[error]
+
+	// unprobed: the broker does not let us ask about the queue. Of the session alone.
+	unprobed bool
 }
 
 func newSubscription(ctx context.Context, conn *Conn, cfg SubscriberConfig, gate *gate, queue string) *subscription {

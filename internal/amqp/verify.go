@@ -19,8 +19,8 @@ const (
 	Inequivalent DifferenceKind = "inequivalent"
 	// Extra: on the broker under one of our names, not in the layout.
 	Extra DifferenceKind = "extra"
-	// Unchecked: it exists, but its arguments could not be compared, because the
-	// user may not declare and the management API was not asked.
+	// Unchecked: it could not be compared, because the user has too few rights and
+	// the management API was not asked.
 	Unchecked DifferenceKind = "unchecked"
 )
 
@@ -82,7 +82,12 @@ func (s *scratchChannel) compare(
 	ctx context.Context, d Difference, passive, declare func(*amqp091.Channel) error,
 ) ([]Difference, error) {
 	exists, err := s.exists(ctx, passive)
-	if err != nil {
+	switch {
+	case isCode(err, amqp091.AccessRefused):
+		// From RabbitMQ 4.2.6 on it is only told to users with a right to it.
+		d.Kind, d.Detail = Unchecked, "no right to know, and no management API"
+		return []Difference{d}, nil
+	case err != nil:
 		return nil, fmt.Errorf("look for %s %s: %w", d.Object, d.Name, err)
 	}
 	if !exists {
@@ -160,10 +165,12 @@ func (l Layout) check(told []Difference, found map[string][]managedObject) []Dif
 		}
 		i := slices.IndexFunc(found[d.Object], func(o managedObject) bool { return o.Name == d.Name })
 		if i < 0 {
-			checked = append(checked, d) // gone a moment ago, or hidden from the user
+			d.Kind, d.Detail = Missing, ""
+			checked = append(checked, d)
 			continue
 		}
-		if want, is := l.described(d.Object, d.Name), found[d.Object][i].description(); want != is {
+		want, compared := l.described(d.Object, d.Name)
+		if is := found[d.Object][i].description(); compared && want != is {
 			d.Kind, d.Detail = Inequivalent, fmt.Sprintf("it is %s, not %s", is, want)
 			checked = append(checked, d)
 		}
@@ -172,14 +179,14 @@ func (l Layout) check(told []Difference, found map[string][]managedObject) []Dif
 }
 
 // described is what an object of the layout should be, in the words of
-// managedObject.description.
-func (l Layout) described(kind, name string) string {
+// managedObject.description, and whether that is ours to say.
+func (l Layout) described(kind, name string) (text string, compared bool) {
 	if kind == "queue" {
 		queue, _ := l.Queue(name)
-		return description("", queue.Args)
+		return description("", queue.Args), true
 	}
 	i := slices.IndexFunc(l.Exchanges, func(ex Exchange) bool { return ex.Name == name })
-	return description(l.Exchanges[i].Kind, l.Exchanges[i].Args)
+	return description(l.Exchanges[i].Kind, l.Exchanges[i].Args), !l.Exchanges[i].Foreign
 }
 
 // compareBindings looks only at what leads to our own objects: where else our
