@@ -121,6 +121,9 @@ func (c *consumer) answer(msg *message.Message) (string, Verdict, []coupon.Outco
 			Reason: messages.SchemaUnknown, Detail: "this version does not consume " + envelope.Type,
 		}, tried), nil
 	}
+	if detail := misrouted(msg, envelope.Type); detail != "" {
+		return envelope.Type, Verdict{Action: Bury, Reason: ReasonMisrouted, Detail: detail}, nil
+	}
 	requests, err := translate(envelope)
 	if err != nil {
 		return envelope.Type, c.unreadable(err, tried), nil
