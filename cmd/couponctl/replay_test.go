@@ -35,3 +35,20 @@ func TestReplayVerifyEndsWithCode2WhenLedgerAndRowDisagree(t *testing.T) {
 	ctl(t, "replay", "verify", "--parallel", "9").want(t, exitFindings, "choose 1 to 8")
 	ctl(t, "replay", "verify", "--limit=-1").want(t, exitFindings, "choose 0 to")
 }
+
+func TestTimelineOfOrderAndPayment(t *testing.T) {
+	migrated(t)
+	imported(t, exitOK, "code\nSpring-1\n", "--template", "t", "--define-template")
+	ctl(t, "lock", "spring-1", "--order", "quote-1", "--reason", "asked by phone").want(t, exitOK)
+	ctl(t, "timeline", "--order", "quote-1").want(t, exitOK, "order       quote-1", "coupon      Spring-1: LOCKED",
+		"LOCK AVAILABLE -> LOCKED", "by hand: LockCoupon answered OK", "asked by phone")
+	line := decode[console.Timeline](t, ctl(t, "timeline", "--order", "quote-1", "--limit", "2", "-o", "json"))
+	if len(line.Entries) != 2 || line.Next != 2 || line.Coupons[0].Code != "Spring-1" {
+		t.Errorf("timeline %+v", line)
+	}
+	ctl(t, "timeline", "--order", "nowhere").want(t, exitError, `nothing is known of order "nowhere"`)
+	ctl(t, "timeline", "--payment", "nowhere").want(t, exitError, `nothing is known of payment "nowhere"`)
+	ctl(t, "timeline", "spring-1", "--order", "o").want(t, exitFindings, "say whose timeline")
+	ctl(t, "timeline").want(t, exitFindings, "say whose timeline")
+	ctl(t, "timeline", "spring-1", "--limit", "0").want(t, exitFindings, "choose 1 to 10000")
+}

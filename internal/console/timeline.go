@@ -3,23 +3,47 @@ package console
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"couponlease/internal/coupon"
 	"couponlease/internal/store"
 )
 
-// Timeline is everything that ever touched a coupon, in order.
+// Timeline is everything that ever touched a coupon, or an order, in order.
 type Timeline struct {
-	Coupon CouponView `json:"coupon"`
+	// Coupon is the coupon whose timeline it is; zero in that of an order.
+	Coupon CouponView `json:"coupon,omitzero"`
+	// Orders are the orders whose timeline it is, with those that are linked to them, and
+	// Coupons those that they had to do with; none in that of a coupon.
+	Orders  []OrderView  `json:"orders,omitempty"`
+	Coupons []CouponView `json:"coupons,omitempty"`
 	// Waiting is how many outbox rows that speak of the coupon await publication.
 	Waiting int64   `json:"outboxRowsWaiting"`
 	Entries []Entry `json:"entries"`
+	// Next is how many entries to skip for those that follow; 0 when there are none.
+	Next int `json:"next,omitempty"`
+	// Cut says that more is known than a timeline holds.
+	Cut bool `json:"cut,omitempty"`
 	// Reviews are the cases that people had or have to look at.
 	Reviews []ReviewView `json:"reviews"`
+}
+
+// OrderView is one order as far as upstream has told of it.
+type OrderView struct {
+	ID string `json:"id"`
+	// Placed is false for an order that others only spoke of, a quote, or a redemption at
+	// a till.
+	Placed   bool   `json:"placed"`
+	Customer string `json:"customer,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	// Amounts are in minor units; Paid and Refunded are the sums so far.
+	Payable  int64 `json:"payable"`
+	Paid     int64 `json:"paid"`
+	Refunded int64 `json:"refunded"`
+	Closed   bool  `json:"closed,omitempty"`
+	// Links are its parent, its parts and its successors.
+	Links []string `json:"links,omitempty"`
 }
 
 // ReviewView is one case for a person.
@@ -45,8 +69,10 @@ type Entry struct {
 	// What happened, to or by Order, sent by Who, and Why.
 	What  string `json:"what"`
 	Order string `json:"order,omitempty"`
-	Who   string `json:"who,omitempty"`
-	Why   string `json:"why,omitempty"`
+	// CouponID is told in the timeline of an order.
+	CouponID string `json:"couponId,omitempty"`
+	Who      string `json:"who,omitempty"`
+	Why      string `json:"why,omitempty"`
 	// Lease is the lease that an operation granted or renewed, OperationID the
 	// operation, RedemptionID the redemption that it began or ended.
 	Lease        *LeaseView `json:"lease,omitempty"`
@@ -54,6 +80,8 @@ type Entry struct {
 	RedemptionID string     `json:"redemptionId,omitempty"`
 	// MessageID is the message that led to it.
 	MessageID string `json:"messageId,omitempty"`
+	// LetterID is the dead letter that an entry tells of.
+	LetterID string `json:"deadLetterId,omitempty"`
 }
 
 // Reviewed says whether a person was asked to look at an order for a reason.
@@ -61,145 +89,122 @@ func (t Timeline) Reviewed(order string, reason coupon.ReviewReason) bool {
 	return slices.ContainsFunc(t.Reviews, func(r ReviewView) bool { return r.Order == order && r.Reason == reason })
 }
 
+// MaxTimeline bounds the entries of one page of a timeline.
+const MaxTimeline = 10_000
+
+// TimelineQuery says whose timeline is read; exactly one of the first three is set.
+type TimelineQuery struct {
+	// Code is that of a coupon, Order an order, a quote or a redeem number, and Payment a
+	// payment, of which all orders that it paid are told.
+	Code, Order, Payment string
+	// Skip leaves out entries of pages before; Limit bounds the entries, 1 to MaxTimeline.
+	Skip, Limit int
+}
+
 // Timeline reads everything that touched the coupon with the given code. found is
 // false when neither a coupon nor an order that named it is known.
 func (d *Database) Timeline(ctx context.Context, code string) (line Timeline, found bool, err error) {
-	read, known, err := d.store.Timeline(ctx, coupon.Fold(code))
-	if err != nil || !known && len(read.Moments) == 0 {
+	return d.TimelineOf(ctx, TimelineQuery{Code: code, Limit: MaxTimeline})
+}
+
+// TimelineOf reads one page of what touched a coupon, an order or a payment; found is
+// false when nothing is known of it.
+func (d *Database) TimelineOf(ctx context.Context, q TimelineQuery) (line Timeline, found bool, err error) {
+	if q.Skip < 0 || q.Limit < 1 || q.Limit > MaxTimeline {
+		return line, false, Usage(fmt.Errorf("%d entries after %d: choose 1 to %d, and skip none or more",
+			q.Limit, q.Skip, MaxTimeline))
+	}
+	var read *store.Timeline
+	line = Timeline{Entries: []Entry{}, Reviews: []ReviewView{}}
+	switch {
+	case q.Order != "":
+		read, err = d.store.OrderTimeline(ctx, q.Order)
+	case q.Payment != "":
+		read, err = d.store.PaymentTimeline(ctx, q.Payment)
+	default:
+		id := coupon.Fold(q.Code)
+		read, found, err = d.store.Timeline(ctx, id)
+		line.Coupon.ID = id
+	}
+	if err != nil || !found && len(read.Moments) == 0 {
 		return Timeline{}, false, err
 	}
-	line = Timeline{Waiting: read.Outbox, Entries: []Entry{}, Reviews: []ReviewView{}}
-	line.Coupon.ID = coupon.Fold(code)
-	if known {
-		line.Coupon = viewOf(read.History.Coupon)
+	line.tell(read, q)
+	return line, true, nil
+}
+
+// tell puts into words what was read.
+func (t *Timeline) tell(read *store.Timeline, q TimelineQuery) {
+	isCoupon := t.Coupon.ID != ""
+	t.Waiting, t.Cut = read.Outbox, read.Cut
+	for i := range read.Histories {
+		view := viewOf(read.Histories[i].Coupon)
+		if isCoupon {
+			t.Coupon = view
+		} else {
+			t.Coupons = append(t.Coupons, view)
+		}
+	}
+	if !isCoupon {
+		for _, o := range read.Orders {
+			t.Orders = append(t.Orders, orderView(o))
+		}
+		if len(t.Orders) == 0 && q.Order != "" {
+			t.Orders = []OrderView{{ID: q.Order}} // a quote, or a redemption at a till
+		}
 	}
 	for _, r := range read.Reviews {
-		line.Reviews = append(line.Reviews,
+		t.Reviews = append(t.Reviews,
 			ReviewView{r.ID, r.Order, r.Reason, r.Suggestion, r.At, r.ResolvedAt, r.Resolution})
 	}
-	leases := map[int64]*coupon.LeaseRow{}
-	for i := range read.History.Leases {
-		leases[read.History.Leases[i].Version] = &read.History.Leases[i]
-	}
+	leases := leasesByVersion(read.Histories)
 	for i := range read.Moments {
 		m := &read.Moments[i]
 		if m.Kind == store.MomentLease || m.Kind == store.MomentRedemption {
 			continue // told with the operation that made it
 		}
 		e := entryOf(m)
-		if l := leases[m.Version]; l != nil && m.Kind == store.MomentOperation {
+		if l := leases[couponVersion{m.Coupon, m.Version}]; l != nil && m.Kind == store.MomentOperation {
 			e.Lease = &LeaseView{l.LeaseID, l.Order, l.Purpose, l.Deadline, l.Version}
 			e.What += leaseText(l)
 		}
-		line.Entries = append(line.Entries, e)
-	}
-	return line, true, nil
-}
-
-// why gives the reason and the message behind an entry.
-func (e Entry) why() string {
-	if e.MessageID == "" {
-		return e.Why
-	}
-	return strings.TrimPrefix(e.Why+", message "+e.MessageID, ", ")
-}
-
-// entryOf tells one moment in words.
-func entryOf(m *store.Moment) Entry {
-	e := Entry{At: m.At, Kind: m.Kind, Version: m.Version, Order: m.Order}
-	switch m.Kind {
-	case store.MomentPlaced:
-		e.What = fmt.Sprintf("order placed by %s, to pay %s", m.Placed.Customer,
-			amount(m.Placed.Payable, m.Placed.Currency))
-		e.Who = "upstream"
-	case store.MomentPayment:
-		e.What, e.Who = fmt.Sprintf("payment %s of %s", m.Payment.ID, amount(m.Payment.Amount, "")), "upstream"
-	case store.MomentClose:
-		e.What, e.Who, e.Why = "order closed", "upstream", m.Close.Reason
-	case store.MomentRefund:
-		e.What = fmt.Sprintf("refund %s of %s", m.Refund.ID, amount(m.Refund.Amount, ""))
-		e.Who, e.Why = "upstream", m.Refund.Reason
-	case store.MomentMessage:
-		e.What = fmt.Sprintf("message %s answered %s", m.Receipt.Kind, m.Receipt.Code)
-		e.MessageID = m.Receipt.ID
-	case store.MomentCommand:
-		e.What, e.Who = fmt.Sprintf("command %s answered %s", m.Command.Kind, m.Command.Code), m.Command.Actor
-		e.MessageID = m.Command.Cause
-	case store.MomentFlow:
-		e.What = fmt.Sprintf("till's request %s: %s", m.Flow.Request, m.Flow.Step)
-		e.Why = reasons("", string(m.Flow.Code), "", m.Flow.Reason, "payment ", m.Flow.Payment)
-	case store.MomentOperation:
-		operationEntry(&e, m.Operation)
-	case store.MomentDecision:
-		e.What = fmt.Sprintf("refund %s decided %s", m.Decision.Refund, m.Decision.Decision)
-		e.Why = fmt.Sprintf("policy %d: paid %d, refunded %d", m.Decision.PolicyVersion, m.Decision.Paid,
-			m.Decision.Refunded)
-	case store.MomentReview:
-		e.What = "review opened: " + string(m.Review.Reason)
-		if m.Review.Suggestion != "" {
-			e.What += ", suggested " + m.Review.Suggestion
+		if !isCoupon {
+			e.CouponID = m.Coupon
 		}
-		e.MessageID = m.Review.Cause
-	case store.MomentResolution:
-		e.What, e.Who, e.Why = "review resolved: "+m.Review.Resolution, m.Review.ResolvedBy, m.Review.Note
+		t.Entries = append(t.Entries, e)
 	}
-	return e
-}
-
-// amount shows money as it is kept: in minor units, of which a currency may have
-// any number.
-func amount(minor int64, currency string) string {
-	return strings.TrimRight(thousands(minor)+" minor units "+currency, " ")
-}
-
-func operationEntry(e *Entry, op *coupon.OperationRow) {
-	from := string(op.FromState)
-	if op.FromState == coupon.None {
-		from = "-"
+	t.Entries = t.Entries[min(q.Skip, len(t.Entries)):]
+	if len(t.Entries) > q.Limit {
+		t.Entries, t.Next = t.Entries[:q.Limit], q.Skip+q.Limit
 	}
-	e.What = fmt.Sprintf("%s %s -> %s", op.Operation, from, op.ToState)
-	e.Who, e.RedemptionID, e.MessageID = op.Actor, op.RedemptionID, op.Cause
-	e.OperationID, e.Why = op.ID, reasons("", op.Reason, "payment ", op.Payment, "refund ", op.Refund)
 }
 
-// reasons joins pairs of a name and a value, without those that have no value.
-func reasons(pairs ...string) string {
-	var parts []string
-	for pair := range slices.Chunk(pairs, 2) {
-		if pair[1] != "" {
-			parts = append(parts, pair[0]+pair[1])
+// couponVersion is one change of one coupon.
+type couponVersion struct {
+	coupon  string
+	version int64
+}
+
+func leasesByVersion(histories []coupon.History) map[couponVersion]*coupon.LeaseRow {
+	leases := map[couponVersion]*coupon.LeaseRow{}
+	for _, h := range histories {
+		for i := range h.Leases {
+			leases[couponVersion{h.Coupon.ID, h.Leases[i].Version}] = &h.Leases[i]
 		}
 	}
-	return strings.Join(parts, ", ")
+	return leases
 }
 
-func leaseText(l *coupon.LeaseRow) string {
-	if l.Deadline.IsZero() {
-		return " without end"
+func orderView(o *coupon.Order) OrderView {
+	view := OrderView{
+		ID: o.ID, Placed: o.Placed, Customer: o.Customer, Currency: o.Currency, Payable: o.Payable, Links: o.Links(),
 	}
-	return " until " + l.Deadline.UTC().Format("15:04:05")
-}
-
-// WriteText prints one line an entry: time, version, what, who and why.
-func (t Timeline) WriteText(w io.Writer) error {
-	out := lines{w: w}
-	if err := t.Coupon.WriteText(w); err != nil {
-		return err
+	for _, p := range o.Payments {
+		view.Paid += p.Amount
 	}
-	out.addf("")
-	rows := [][]string{{"TIME", "VERSION", "ORDER", "WHAT", "WHO", "WHY"}}
-	for _, e := range t.Entries {
-		version := ""
-		if e.Version > 0 {
-			version = fmt.Sprintf("v%d", e.Version)
-		}
-		rows = append(rows, []string{
-			e.At.UTC().Format("2006-01-02 15:04:05.000"), version, orDash(e.Order), e.What, orDash(e.Who), e.why(),
-		})
+	for _, r := range o.Refunds {
+		view.Refunded += r.Amount
 	}
-	out.table(rows)
-	if t.Waiting > 0 {
-		out.addf("%s about it to be published", count(t.Waiting, "row"))
-	}
-	return out.err
+	view.Closed = slices.ContainsFunc(o.Closes, func(c coupon.Close) bool { return !c.Attempt() })
+	return view
 }

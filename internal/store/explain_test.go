@@ -48,11 +48,17 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		"read flow":       {readFlowSQL, []string{"redeem_flow_pkey"}},
 		"commands of one": {timelineCommandsSQL, []string{"coupon_command_coupon", "coupon_command_order"}},
 		"flows of one":    {timelineFlowsSQL, []string{"redeem_flow_coupon"}},
-		"outbox pending":  {outboxPendingSQL, []string{"coupon_outbox_pending", "outbox_lease_pkey"}},
-		"outbox done":     {outboxDoneSQL, []string{"coupon_outbox_pkey", "outbox_lease_pkey"}},
-		"page coupons":    {pageCouponsSQL, []string{"user_coupon_pkey"}},
-		"range ledger":    {rangeOperationsSQL, []string{"coupon_operation_pkey"}},
-		"expirable":       {expirableSQL, []string{"user_coupon_issued_until"}},
+		"of an order":     {orderCommandsSQL, []string{"coupon_command_order"}},
+		"flows of orders": {orderFlowsSQL, []string{"redeem_flow_pkey"}},
+		"audits of one":   {timelineAuditsSQL, []string{"audit_log_coupons", "audit_log_pkey", "audit_log_subject"}},
+		"letters of one": {timelineLettersSQL, []string{
+			"dead_letter_coupons", "dead_letter_message_id_queue_body_hash_key", "dead_letter_order", "dead_letter_pkey",
+		}},
+		"outbox pending": {outboxPendingSQL, []string{"coupon_outbox_pending", "outbox_lease_pkey"}},
+		"outbox done":    {outboxDoneSQL, []string{"coupon_outbox_pkey", "outbox_lease_pkey"}},
+		"page coupons":   {pageCouponsSQL, []string{"user_coupon_pkey"}},
+		"range ledger":   {rangeOperationsSQL, []string{"coupon_operation_pkey"}},
+		"expirable":      {expirableSQL, []string{"user_coupon_issued_until"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := explain(t, s, test.statement)

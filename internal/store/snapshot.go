@@ -2,11 +2,15 @@ package store
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
+
+//go:embed sql/leisure.sql
+var leisureSQL string
 
 // snapshot is a read-only view of one moment, on a connection of its own.
 type snapshot struct {
@@ -47,6 +51,13 @@ func (s *Store) inSnapshotOf(ctx context.Context, moment string, read func(conte
 		return err
 	}
 	return read(ctx, v)
+}
+
+// atLeisure lets the statements that follow read much of a table.
+func (v *snapshot) atLeisure(ctx context.Context) error {
+	t := &trip{}
+	t.exec("set the style of plans", leisureSQL, milliseconds(leisure))
+	return v.send(ctx, t)
 }
 
 func (v *snapshot) send(ctx context.Context, t *trip) error { return t.send(ctx, v.store, v.conn) }

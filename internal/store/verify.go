@@ -25,8 +25,6 @@ var (
 	verifyLedgerSQL string
 	//go:embed sql/verify_sample.sql
 	verifySampleSQL string
-	//go:embed sql/verify_settings.sql
-	verifySettingsSQL string
 	//go:embed sql/verify_size.sql
 	verifySizeSQL string
 )
@@ -90,8 +88,8 @@ const (
 	samplePages = 1000
 	// pageBytes is the size of PostgreSQL's pages.
 	pageBytes = 8192
-	// rangeTimeout bounds how long one range may take.
-	rangeTimeout = 10 * time.Minute
+	// leisure is how long a statement may take that reads much of a table.
+	leisure = 10 * time.Minute
 )
 
 // VerifyLedger folds the ledger of every coupon and compares it with the row, by the
@@ -123,7 +121,7 @@ type verification struct {
 
 // run divides the coupons among the connections.
 func (v *verification) run(ctx context.Context, first *snapshot) error {
-	if err := first.forVerification(ctx); err != nil {
+	if err := first.atLeisure(ctx); err != nil {
 		return err
 	}
 	ranges, err := v.ranges(ctx, first)
@@ -152,7 +150,7 @@ func (v *verification) share(ctx context.Context, first *snapshot, moment string
 	for range min(v.options.Parallel, len(work)) - 1 {
 		workers.Go(func() {
 			err := v.store.inSnapshotOf(ctx, moment, func(ctx context.Context, other *snapshot) error {
-				if err := other.forVerification(ctx); err != nil {
+				if err := other.atLeisure(ctx); err != nil {
 					return err
 				}
 				return v.work(ctx, other, work)
@@ -167,12 +165,6 @@ func (v *verification) share(ctx context.Context, first *snapshot, moment string
 	}
 	workers.Wait()
 	return context.Cause(ctx)
-}
-
-func (s *snapshot) forVerification(ctx context.Context) error {
-	t := &trip{}
-	t.exec("set the style of plans", verifySettingsSQL, milliseconds(rangeTimeout))
-	return s.send(ctx, t)
 }
 
 // ranges divides the ids into ranges of about the same size, by a sample.
@@ -212,7 +204,7 @@ func (v *verification) work(ctx context.Context, s *snapshot, work <-chan coupon
 		t := &trip{}
 		t.query("read coupons", verifyCouponsSQL, m.row, r.from, r.until)
 		t.query("read the ledger", verifyLedgerSQL, m.ledger, r.from, r.until)
-		if err := t.sendWithin(ctx, rangeTimeout+patience, s.conn); err != nil {
+		if err := t.sendWithin(ctx, leisure+patience, s.conn); err != nil {
 			return err
 		}
 		coupons, operations := m.end()
