@@ -9,24 +9,26 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"couponlease/internal/amqp"
+	"couponlease/internal/deadletter"
 	"couponlease/messages"
 )
 
-// Headers of our own on messages that are retried or buried.
+// Headers of our own on messages that are retried, buried or replayed.
 const (
-	HeaderAttempt    = "couponlease-attempt"
-	HeaderReason     = "couponlease-reason"
-	HeaderError      = "couponlease-error"
-	HeaderQueue      = "couponlease-queue"
-	HeaderExchange   = "couponlease-exchange"
-	HeaderRoutingKey = "couponlease-routing-key"
-	HeaderHost       = "couponlease-host"
-	HeaderVersion    = "couponlease-version"
-	HeaderFirst      = "couponlease-first-failed-at"
-	HeaderLast       = "couponlease-last-failed-at"
+	HeaderAttempt    = deadletter.HeaderAttempt
+	HeaderReason     = deadletter.HeaderReason
+	HeaderError      = deadletter.HeaderError
+	HeaderQueue      = deadletter.HeaderQueue
+	HeaderExchange   = deadletter.HeaderExchange
+	HeaderRoutingKey = deadletter.HeaderRoutingKey
+	HeaderHost       = deadletter.HeaderHost
+	HeaderVersion    = deadletter.HeaderVersion
+	HeaderFirst      = deadletter.HeaderFirst
+	HeaderLast       = deadletter.HeaderLast
+	HeaderReplay     = deadletter.HeaderReplay
 )
 
-const ownPrefix = "couponlease-"
+const ownPrefix = deadletter.HeaderPrefix
 
 // delivery gives a message in the form that its contract is read from. One that
 // comes back through the delay levels has their routing key; its own, which may
@@ -77,7 +79,7 @@ func forward(msg *message.Message) amqp.Publication {
 		}
 		p.Headers[key] = value
 	}
-	for _, key := range []string{HeaderFirst, HeaderExchange, HeaderRoutingKey} {
+	for _, key := range []string{HeaderFirst, HeaderExchange, HeaderRoutingKey, HeaderReplay} {
 		if value := msg.Metadata.Get(key); value != "" {
 			p.Headers[key] = value
 		}

@@ -42,6 +42,10 @@ type Config struct {
 	Engine     Engine
 	// Repeats answers repeated requests of tills; nil leaves them to the engine.
 	Repeats *Repeats
+	// Desk keeps dead letters, and DeadLetters delivers those of the broker to it. Without
+	// them dead letters stay in their queue.
+	Desk        Desk
+	DeadLetters message.Subscriber
 	// Queues to consume, with the number of subscriptions on each: one is right
 	// for the windowed subscriber, many for the stock one.
 	Queues        []string
@@ -93,6 +97,10 @@ func New(cfg Config) (*message.Router, error) {
 			r.AddConsumerHandler(name, queue, cfg.Subscriber, c.handle)
 		}
 	}
+	if cfg.Desk != nil && cfg.DeadLetters != nil {
+		k := &clerk{desk: cfg.Desk, table: handlers.Table(), logger: cfg.Logger}
+		r.AddConsumerHandler(amqp.QueueDead, amqp.QueueDead, cfg.DeadLetters, k.handle)
+	}
 	return r, nil
 }
 
@@ -101,7 +109,7 @@ func New(cfg Config) (*message.Router, error) {
 func (c *consumer) handle(msg *message.Message) error {
 	start := time.Now()
 	messageType, verdict, outcomes := c.answer(msg)
-	err := c.carryOut(msg, verdict)
+	err := c.carryOut(msg, verdict, outcomes)
 	if c.Observer != nil {
 		c.Observer.Settled(c.queue, messageType, verdict, outcomes, time.Since(start))
 	}
@@ -144,10 +152,10 @@ func (c *consumer) unreadable(err error, tried int) Verdict {
 	return c.judge.again(Verdict{Reason: ReasonHandlerError, Detail: err.Error()}, tried)
 }
 
-func (c *consumer) carryOut(msg *message.Message, verdict Verdict) error {
+func (c *consumer) carryOut(msg *message.Message, verdict Verdict, outcomes []coupon.Outcome) error {
 	switch verdict.Action {
 	case Ack:
-		return nil
+		return c.replayed(msg, outcomes)
 	case Requeue:
 		return fmt.Errorf("give message back: %s", verdict.Detail)
 	case Retry:
@@ -157,6 +165,10 @@ func (c *consumer) carryOut(msg *message.Message, verdict Verdict) error {
 		c.log(msg, verdict, slog.LevelWarn, "message will be tried again")
 		return c.publish(msg.Context(), publication)
 	default:
+		if c.Desk != nil && len(verdict.Detail) > maxErrorHeader {
+			c.log(msg, verdict, slog.LevelError, "message is filed with the dead letters at once")
+			return c.fileAtOnce(msg, verdict)
+		}
 		publication := c.failed(msg, verdict)
 		// Dead letters are kept and read by people, who are not to become owners of leases.
 		publication.Body = messages.RedactBody(publication.Body)
@@ -230,5 +242,5 @@ func (c *consumer) publish(ctx context.Context, publication amqp.Publication) er
 func (c *consumer) log(msg *message.Message, verdict Verdict, level slog.Level, text string) {
 	c.Logger.Log(msg.Context(), level, text,
 		"queue", c.queue, "message", msg.UUID, "attempt", attempt(msg),
-		"reason", verdict.Reason, "detail", verdict.Detail, "delay", verdict.Delay)
+		"reason", verdict.Reason, "detail", cut(verdict.Detail), "delay", verdict.Delay)
 }

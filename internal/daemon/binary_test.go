@@ -148,8 +148,8 @@ func TestSignalUnderLoad(t *testing.T) {
 	if code := second.exit(); code != 0 {
 		t.Errorf("exit code %d after SIGINT\n%s", code, second.log)
 	}
-	if depth := s.broker.QueueDepth(t, amqp.QueueDead); depth != 0 {
-		t.Errorf("%d dead letters", depth)
+	if filed := s.deadLetters(); filed != 0 {
+		t.Errorf("%d dead letters", filed)
 	}
 }
 

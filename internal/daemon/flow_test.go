@@ -179,8 +179,8 @@ func TestWhatCannotBeAppliedIsBuried(t *testing.T) {
 	d := start(t, s.config())
 	s.publish(fact{messages.TypeOrderPlaced, "bad-1", map[string]any{"orderId": ""}})
 	testkit.Eventually(t, patience, "a dead letter", func() (bool, string) {
-		depth := s.broker.QueueDepth(t, amqp.QueueDead)
-		return depth == 1, fmt.Sprint(depth)
+		filed := s.deadLetters()
+		return filed == 1, fmt.Sprint(filed)
 	})
 	if got := d.metric(telemetry.MessagesSettled, `action="BURY"`, `type="order.placed.v1"`); got != 1 {
 		t.Errorf("%v dead letters are counted, want 1", got)

@@ -54,8 +54,8 @@ func TestPostgresAway(t *testing.T) {
 	if got := d.metric(telemetry.MessagesSettled, `action="ACK"`); got != d.metric(telemetry.MessagesSettled) {
 		t.Error("messages were settled in another way than by acknowledging them")
 	}
-	if depth := s.broker.QueueDepth(t, amqp.QueueDead); depth != 0 {
-		t.Errorf("%d dead letters", depth)
+	if filed := s.deadLetters(); filed != 0 {
+		t.Errorf("%d dead letters", filed)
 	}
 }
 

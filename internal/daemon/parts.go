@@ -14,6 +14,7 @@ import (
 	"couponlease/internal/batcher"
 	"couponlease/internal/config"
 	"couponlease/internal/coupon"
+	"couponlease/internal/deadletter"
 	"couponlease/internal/engine"
 	"couponlease/internal/outbox"
 	"couponlease/internal/store"
@@ -31,6 +32,9 @@ type parts struct {
 	consume, publish *amqp.Conn // consume is nil with the stock transport, which has its own
 	publisher        *amqp.Publisher
 	windowed         *amqp.Subscriber // nil with the stock transport
+	dead             *amqp.Subscriber // of dead letters, nil if they are left or with the stock transport
+	desk             *deadletter.Desk
+	replays          *deadletter.Runner
 	engine           *engine.Engine
 	relay            *outbox.Relay // nil when switched off
 	repeats          repeats
@@ -113,6 +117,7 @@ func (p *parts) build() error {
 	if p.repeats, err = p.newRepeats(published); err != nil {
 		return err
 	}
+	p.serveDeadLetters(&cfg)
 	p.engine = p.newEngine()
 	cfg.Engine, cfg.Repeats = p.engine, p.repeats.router
 	r, err := router.New(cfg)
@@ -184,6 +189,7 @@ func (p *parts) launch() {
 	}
 	p.working.run(p.pulse)
 	p.working.run(p.maintain)
+	p.working.run(p.replays.Run)
 	for _, sweep := range p.sweeps {
 		p.sweeping.run(sweep.Run)
 	}
@@ -212,6 +218,7 @@ func (p *parts) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), engineClosing)
 	defer cancel()
 	step("finish requests", p.engine.Close(ctx))
+	step("finish dead letters", p.desk.Close(ctx))
 	if p.relay != nil && len(failed) == 0 {
 		p.flush()
 	}

@@ -14,6 +14,7 @@ import (
 	"couponlease/internal/batcher"
 	"couponlease/internal/config"
 	"couponlease/internal/coupon"
+	"couponlease/internal/deadletter"
 	"couponlease/internal/engine"
 	"couponlease/internal/leasetoken"
 	"couponlease/internal/store"
@@ -74,6 +75,18 @@ func (s *shop) config() config.Daemon {
 	cfg.HTTPAddr = "127.0.0.1:0"
 	cfg.SweepInterval = 0
 	return cfg
+}
+
+// deadLetters is how many messages could not be applied, filed or not.
+func (s *shop) deadLetters() int64 {
+	s.t.Helper()
+	counts, err := s.store.LetterCounts(context.Background(), deadletter.Filter{})
+	must(s.t, err, "count dead letters")
+	total := int64(s.broker.QueueDepth(s.t, amqp.QueueDead))
+	for _, count := range counts {
+		total += count.Letters
+	}
+	return total
 }
 
 func code(i int) string { return fmt.Sprintf("CODE-%05d", i) }

@@ -86,11 +86,21 @@ func (l *Letter) Fail(reason, text string, at time.Time) {
 	l.complete()
 }
 
+// Describe adds what the message is and what it is about, each "" or nil when it cannot
+// be read.
+func (l *Letter) Describe(messageType, order string, coupons []string) {
+	l.Type, l.Order = cmp.Or(messageType, l.Type), clean(cutTo(order, maxIdentity))
+	for _, id := range coupons {
+		l.Coupons = append(l.Coupons, clean(cutTo(id, maxIdentity)))
+	}
+	l.complete()
+}
+
 // complete fills in what can be said without being told.
 func (l *Letter) complete() {
 	l.Reason = cmp.Or(l.Reason, Unknown)
 	l.Error = cutTo(l.Error, maxError)
-	l.Type = cmp.Or(l.Type, l.RoutingKey)
+	l.Type = cmp.Or(l.Type, cutTo(l.RoutingKey, maxIdentity))
 	if l.First.IsZero() || !l.Last.IsZero() && l.First.After(l.Last) {
 		l.First = l.Last
 	}

@@ -45,6 +45,10 @@ const (
 	ByEdit Outcome = "EDITED"
 )
 
+// Misrouted is the reason of a message that was published as something else than it says
+// it is. It is never replayed.
+const Misrouted = "MISROUTED"
+
 // Reasons of letters that the broker itself gave up.
 const (
 	// CrashLoop: the delivery limit was reached without an answer. Either handling the

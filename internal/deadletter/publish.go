@@ -19,22 +19,33 @@ type ToSend struct {
 	Item   Item
 }
 
+// Sendable says why the message of a letter cannot be sent as it is, nil if it can.
+func (l *Letter) Sendable() error {
+	switch {
+	case l.MessageID == "":
+		return errors.New("it has no id; edit it")
+	case l.Queue == "":
+		return errors.New("nobody knows which queue it comes from")
+	case l.Reason == Misrouted:
+		// Sent by us it would pass by the rights of whoever sent it first.
+		return errors.New("it was published as something else than it says it is")
+	case !l.Whole():
+		return fmt.Errorf("only the first %d of its %d bytes were kept", len(l.Body), l.Size)
+	case len(l.Body) == 0:
+		return errors.New("it has no body; edit it")
+	case !json.Valid(l.Body) || !utf8.Valid(l.Body):
+		return errors.New("its body is not JSON; edit it")
+	}
+	return nil
+}
+
 // message gives the message of a letter as its sender sent it: the same id, body and
 // properties. It goes to the queue whose handler had given it up, and to no other queue
 // that its exchange feeds. Attempts are counted anew.
 func (t *ToSend) message() (outbox.Message, error) {
 	l := &t.Letter
-	switch {
-	case l.MessageID == "":
-		return outbox.Message{}, errors.New("it has no id; edit it")
-	case l.Queue == "":
-		return outbox.Message{}, errors.New("nobody knows which queue it comes from")
-	case !l.Whole():
-		return outbox.Message{}, fmt.Errorf("only the first %d of its %d bytes were kept", len(l.Body), l.Size)
-	case len(l.Body) == 0:
-		return outbox.Message{}, errors.New("it has no body; edit it")
-	case !json.Valid(l.Body) || !utf8.Valid(l.Body):
-		return outbox.Message{}, errors.New("its body is not JSON; edit it")
+	if err := l.Sendable(); err != nil {
+		return outbox.Message{}, err
 	}
 	headers := maps.Clone(l.Headers)
 	if headers == nil {

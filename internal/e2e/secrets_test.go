@@ -26,7 +26,8 @@ func TestTokensAreNowhere(t *testing.T) {
 	space := fleet.NewSpace(t)
 	space.Import(t, []string{"C1", "C2", "C3"})
 	bindEvents(t, space)
-	process := fleet.Start(t, fleet.Binary(t), space, "--log-level", "debug", "--retry-tiers", "1s", "--outbox-shards", "2")
+	process := fleet.Start(t, fleet.Binary(t), space, "--log-level", "debug", "--retry-tiers", "1s", "--outbox-shards", "2",
+		"--dead-letters", "leave")
 	a, stranger := directAsker(t, space), directAsker(t, space)
 	secrets, leases := useTokens(t, space, a)
 	stranger.want("LEASE_GONE", messages.TypeReleaseLease, fields{

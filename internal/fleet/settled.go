@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	amqp091 "github.com/rabbitmq/amqp091-go"
 
 	"couponlease/internal/amqp"
 	"couponlease/internal/coupon"
+	"couponlease/internal/deadletter"
 	"couponlease/internal/testkit"
 )
 
@@ -179,37 +179,24 @@ func (s *Space) CheckEvents(t testing.TB, sink *Sink) {
 	t.Logf("%d ledger rows, %d events seen: %v", len(operations), sink.Total(), sink.Types())
 }
 
-// DeadLetter is one message in the dead-letter queue.
+// DeadLetter is one message that could not be applied.
 type DeadLetter struct{ ID, Reason, Error, Queue string }
 
-// DeadLetters waits for so many dead letters and takes them.
+// DeadLetters waits until so many dead letters are filed, and gives them.
 func (s *Space) DeadLetters(t testing.TB, want int) []DeadLetter {
 	t.Helper()
+	var filed []deadletter.Letter
 	testkit.Eventually(t, time.Minute, fmt.Sprintf("%d dead letters", want), func() (bool, string) {
-		n := s.Broker.QueueDepth(t, amqp.QueueDead)
-		return n >= want, fmt.Sprintf("%d dead letters", n)
+		var err error
+		filed, err = s.Store.WholeLetters(context.Background(), deadletter.Filter{}, "", 10_000)
+		must(t, err, "read dead letters")
+		return len(filed) >= want, fmt.Sprintf("%d dead letters", len(filed))
 	})
-	conn, err := amqp091.Dial(s.Broker.URL)
-	must(t, err, "connect to the broker")
-	defer conn.Close()
-	channel, err := conn.Channel()
-	must(t, err, "open a channel")
-	var letters []DeadLetter
-	for {
-		delivery, ok, err := channel.Get(amqp.QueueDead, true)
-		must(t, err, "take a dead letter")
-		if !ok {
-			return letters
-		}
-		text := func(key string) string {
-			value, _ := delivery.Headers[key].(string)
-			return value
-		}
-		letters = append(letters, DeadLetter{
-			ID: delivery.MessageId, Reason: text("couponlease-reason"),
-			Error: text("couponlease-error"), Queue: text("couponlease-queue"),
-		})
+	letters := make([]DeadLetter, len(filed))
+	for i := range filed {
+		letters[i] = DeadLetter{filed[i].MessageID, filed[i].Reason, filed[i].Error, filed[i].Queue}
 	}
+	return letters
 }
 
 // CheckNoDeadLetters checks that nothing was buried or undeliverable.
@@ -219,5 +206,8 @@ func (s *Space) CheckNoDeadLetters(t testing.TB) {
 		if n := s.Broker.QueueDepth(t, queue); n > 0 {
 			t.Errorf("%d messages in %s", n, queue)
 		}
+	}
+	if letters := s.DeadLetters(t, 0); len(letters) > 0 {
+		t.Errorf("%d dead letters, the first: %+v", len(letters), letters[0])
 	}
 }
