@@ -16,7 +16,7 @@ const ReasonMisrouted = "MISROUTED"
 // misrouted compares what a message says it is with the routing key that it was
 // published with, "" when they agree. What the broker lets its users publish goes
 // by routing key, so a type that differs was smuggled past: in the message's own
-// properties, or by a CC or BCC header, which brokers before 4.0.4 do not check.
+// properties, or by a CC or BCC header, which RabbitMQ 3 does not check.
 //
 // Only the exchanges that others may write to are looked at. The rest of the key
 // is not: it may lack the version, or say more.
