@@ -1,4 +1,4 @@
--- What folding needs of the ledger; an operation is only ever named by the reversal of
+-- What folding needs of the ledger. An operation is only ever named by the reversal of
 -- a withdrawal.
 select coupon_id, from_version, to_version, operation, from_state, to_state, valid_until, order_id, lease_id,
        redemption_id, case when to_state = 'VOID' then operation_id end, original_id
