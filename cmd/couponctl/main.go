@@ -46,6 +46,7 @@ type cli struct {
 	Swap       swapCommand               `cmd:"" help:"Replace coupons of an order, all or nothing."`
 	Flow       flowCommand               `cmd:"" help:"Show redemptions at tills."`
 	Audit      auditCommand              `cmd:"" help:"Show what people did by hand."`
+	Review     reviewCommand             `cmd:"" help:"Show cases that wait for a person, and decide them."`
 	Check      checkCommand              `cmd:"" help:"Prove the invariants on the whole database."`
 	Replay     replayCommand             `cmd:"" help:"Prove that the ledger gives every coupon as it is."`
 	Publish    publishCommand            `cmd:"" help:"Publish a fact as an upstream service would."`

@@ -44,6 +44,15 @@ func (g given) who() string { return cmp.Or(g.Actor, actor()) }
 
 // carry has a command carried out and prints its answer.
 func (g given) carry(s *session, reason string, m func(messages.CommandHead) messages.Message) error {
+	return g.ask(s, func(d *console.Database, key string) (console.CommandResult, error) {
+		return d.Carry(s.ctx, console.Order{
+			Key: key, Actor: g.who(), Reason: reason, Shards: g.OutboxShards, Message: m,
+		})
+	})
+}
+
+// ask has something carried out under a key, and prints the answer.
+func (g given) ask(s *session, what func(d *console.Database, key string) (console.CommandResult, error)) error {
 	if g.OutboxShards < 1 || g.OutboxShards > 1024 {
 		return console.Usage(fmt.Errorf("--outbox-shards %d: choose 1 to 1024", g.OutboxShards))
 	}
@@ -51,18 +60,18 @@ func (g given) carry(s *session, reason string, m func(messages.CommandHead) mes
 		return console.Usage(err)
 	}
 	s.rules = g.ForCoupons()
-	order := console.Order{Key: g.Key, Actor: g.who(), Reason: reason, Shards: g.OutboxShards, Message: m}
 	return s.withSchema(func(d *console.Database) error {
-		if order.Key == "" {
+		key := g.Key
+		if key == "" {
 			id, err := uuid.NewV7()
 			if err != nil {
 				return fmt.Errorf("draw a key: %w", err)
 			}
-			order.Key = id.String()
+			key = id.String()
 			// Before anything is done: whoever does not see the answer needs it.
-			fmt.Fprintf(s.stderr, "couponctl: to repeat this command safely add --key %s\n", order.Key)
+			fmt.Fprintf(s.stderr, "couponctl: to repeat this command safely add --key %s\n", key)
 		}
-		result, err := d.Carry(s.ctx, order)
+		result, err := what(d, key)
 		if err != nil {
 			return err
 		}

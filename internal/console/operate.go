@@ -41,16 +41,22 @@ func (d *Database) Carry(ctx context.Context, order Order) (CommandResult, error
 	if err != nil {
 		return CommandResult{}, Usage(err)
 	}
+	return d.carry(ctx, request, order.Shards)
+}
+
+// carry asks the engine, without the broker.
+func (d *Database) carry(ctx context.Context, request coupon.Request, shards int) (CommandResult, error) {
 	encode := func(changes *coupon.Changes) ([]coupon.OutboxRow, error) {
-		return handlers.Outbox(changes, order.Shards)
+		return handlers.Outbox(changes, shards)
 	}
 	var outcome coupon.Outcome
-	err = d.withEngine(encode, func(e *engine.Engine) error {
+	err := d.withEngine(encode, func(e *engine.Engine) (err error) {
 		outcome, err = e.Submit(ctx, request)
 		return err
 	})
 	if err != nil {
-		return CommandResult{}, fmt.Errorf("no answer (repeat the command with --key %s, it is done once): %w", order.Key, err)
+		return CommandResult{}, fmt.Errorf("no answer (repeat the command with --key %s, it is done once): %w",
+			request.Key, err)
 	}
 	return d.result(outcome), nil
 }

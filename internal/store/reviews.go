@@ -40,6 +40,18 @@ func (s *Store) Reviews(ctx context.Context, filter ReviewFilter) ([]Review, err
 	return reviews, nil
 }
 
+// Review gives one case, nil when there is none with this id.
+func (s *Store) Review(ctx context.Context, id string) (*Review, error) {
+	var reviews []Review
+	if err := s.each(ctx, readReviewsSQL, list(&reviews, scanReviewRow), uuids{id}); err != nil {
+		return nil, fmt.Errorf("read review %s: %w", id, err)
+	}
+	if len(reviews) == 0 {
+		return nil, nil
+	}
+	return &reviews[0], nil
+}
+
 func scanReviewRow(row scanTarget) (r Review, err error) {
 	var evidence []byte
 	err = row.Scan(toText{&r.ID}, &r.Order, &r.Coupon, toText{(*string)(&r.Reason)}, &r.Suggestion, &r.Cause,
