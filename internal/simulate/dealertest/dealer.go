@@ -126,7 +126,7 @@ func (d *Dealer) any(now time.Time) coupon.Request {
 		request.Fact = d.fact()
 		request.Key = d.key(request.Fact)
 		if _, command := request.Fact.(coupon.Command); !command {
-			request.ID = past.ID
+			request.ID, request.At = past.ID, past.At // a message's time is part of what it is
 		} else if past.Key != "" {
 			request.Key = past.Key
 		}
