@@ -12,7 +12,8 @@ func (w *World) leaseDue(f LeaseDue, at Fields) Outcome {
 		w.arm(c, true)
 		return Outcome{Status: Unchanged, Code: NoopNotDue}
 	}
-	if row := w.orders[c.Lease.Order]; row != nil {
+	// Of an order that nothing is known of there may be an empty row or none.
+	if row := w.orders[c.Lease.Order]; row != nil && row.Known() {
 		if f.PaidFact != "" && row.payment(f.PaidFact) == nil && len(row.Payments) < MaxPayments {
 			row.Payments = append(row.Payments, Payment{ID: f.PaidFact, Amount: row.Payable, At: at.At})
 			w.touchOrder(row)
