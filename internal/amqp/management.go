@@ -67,6 +67,10 @@ type managedObject struct {
 	Kind      string         `json:"type"`
 	Args      map[string]any `json:"arguments"`
 	IsDurable bool           `json:"durable"`
+	// The names of the policies that apply to a queue, and what they say together.
+	Policy           string          `json:"policy"`
+	OperatorPolicy   string          `json:"operator_policy"`
+	PolicyDefinition json.RawMessage `json:"effective_policy_definition"`
 }
 
 // description is what an object is, in one line that can be compared.
@@ -124,23 +128,39 @@ func (m *Management) objects(ctx context.Context, kind string) ([]managedObject,
 
 func (m *Management) get(ctx context.Context, kind string, answer any) error {
 	// The virtual host is one path segment even when it holds slashes.
-	target := strings.TrimSuffix(m.root.String(), "/") + "/api/" + kind + "/" + url.PathEscape(m.vhost)
+	_, err := m.ask(ctx, kind, kind+"/"+url.PathEscape(m.vhost), answer)
+	return err
+}
+
+// ask reads what the API has at a path, and the broker's clock, which tells seconds.
+func (m *Management) ask(ctx context.Context, what, path string, answer any) (clock time.Time, err error) {
+	target := strings.TrimSuffix(m.root.String(), "/") + "/api/" + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
-		return fmt.Errorf("ask management API for %s: %w", kind, err)
+		return clock, fmt.Errorf("ask management API for %s: %w", what, err)
 	}
 	request.SetBasicAuth(m.user, m.password)
 	response, err := m.client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask management API for %s: %w", kind, err)
+		return clock, fmt.Errorf("ask management API for %s: %w", what, err)
 	}
 	defer response.Body.Close()
 	body := io.LimitReader(response.Body, maxManagementAnswer)
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask management API for %s: %s", kind, response.Status)
+		return clock, fmt.Errorf("ask management API for %s: %w", what, &statusError{response.StatusCode, response.Status})
 	}
 	if err := json.NewDecoder(body).Decode(answer); err != nil {
-		return fmt.Errorf("read %s from management API: %w", kind, err)
+		return clock, fmt.Errorf("read %s from management API: %w", what, err)
 	}
-	return nil
+	// Not every proxy in between passes the date on.
+	clock, _ = http.ParseTime(response.Header.Get("Date"))
+	return clock, nil
 }
+
+// statusError is an answer that is none.
+type statusError struct {
+	code int
+	text string
+}
+
+func (e *statusError) Error() string { return e.text }

@@ -30,13 +30,17 @@ var ErrLayoutDiffers = errors.New("broker differs from the layout")
 // Ensure does what the mode asks for. In ModeVerify the error names the first
 // differences and matches ErrLayoutDiffers; bindings are compared only when
 // management is not nil, and what exists in excess or could not be compared is
-// tolerated.
+// tolerated. In ModeDeclare, too, a policy that takes away what keeps messages from
+// being lost is such an error, when management is not nil.
 func Ensure(ctx context.Context, conn *Conn, layout Layout, mode Mode, management *Management) error {
 	switch mode {
 	case ModeOff:
 		return nil
 	case ModeDeclare:
-		return Apply(ctx, conn, layout)
+		if err := Apply(ctx, conn, layout); err != nil || management == nil {
+			return err
+		}
+		return verifyPolicies(ctx, layout, management)
 	case ModeVerify:
 		differences, err := Verify(ctx, conn, layout, management)
 		if err != nil {

@@ -19,6 +19,8 @@ const (
 	Inequivalent DifferenceKind = "inequivalent"
 	// Extra: on the broker under one of our names, not in the layout.
 	Extra DifferenceKind = "extra"
+	// Overruled: a policy makes something else of it than its arguments say.
+	Overruled DifferenceKind = "overruled"
 	// Unchecked: it could not be compared, because the user has too few rights and
 	// the management API was not asked.
 	Unchecked DifferenceKind = "unchecked"
@@ -43,7 +45,7 @@ func (d Difference) String() string {
 	return text
 }
 
-// Verify compares the broker with the layout and changes nothing. Bindings and
+// Verify compares the broker with the layout and changes nothing. Bindings, policies and
 // objects in excess are only compared when management is not nil, because AMQP
 // itself cannot tell. Arguments are compared by a user who may declare, or
 // through management. The order is: exchanges, queues, bindings.
@@ -149,6 +151,7 @@ func compareManaged(
 		}
 	}
 	differences = append(differences, compareBindings(layout, known, bindings)...)
+	differences = append(differences, layout.overruled(found["queue"])...)
 	slices.SortStableFunc(differences, func(a, b Difference) int {
 		return strings.Compare(a.Object+a.Name, b.Object+b.Name)
 	})

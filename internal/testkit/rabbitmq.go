@@ -99,6 +99,12 @@ func (b Broker) SetPolicy(t testing.TB, p Policy) {
 	b.ask(t, http.MethodPut, p, nil, "policies", b.VHost, p.Name)
 }
 
+// DeletePolicy takes a policy away that must be there.
+func (b Broker) DeletePolicy(t testing.TB, name string) {
+	t.Helper()
+	b.ask(t, http.MethodDelete, nil, nil, "policies", b.VHost, name)
+}
+
 // Policies lists the policies of the virtual host.
 func (b Broker) Policies(t testing.TB) []Policy {
 	t.Helper()
