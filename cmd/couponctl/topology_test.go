@@ -89,3 +89,11 @@ func TestTopologyPermissions(t *testing.T) {
 		}
 	}
 }
+
+func TestUnusableTLSFilesAreWrongUsage(t *testing.T) {
+	noServices(t)
+	ctl(t, "topology", "diff", "--amqp-url=amqps://u:hush@mq", "--amqp-ca-file", file(t, "ca.pem", "no certificate")).
+		want(t, exitFindings, "--amqp-ca-file (COUPONLEASE_AMQP_CA_FILE)", "holds no certificate in PEM form")
+	ctl(t, "topology", "diff", "--amqp-url=amqp://u:hush@mq", "--amqp-ca-file", file(t, "ca.pem", "")).
+		want(t, exitFindings, "write amqps://")
+}
