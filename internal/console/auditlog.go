@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"couponlease/internal/coupon"
-	"couponlease/internal/store"
 )
 
 // MaxAuditPage bounds how many rows of the audit log one page has.
@@ -61,7 +60,7 @@ func (d *Database) AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error
 	if q.Limit < 1 || q.Limit > MaxAuditPage {
 		return AuditPage{}, Usage(fmt.Errorf("a page of %d rows: choose 1 to %d", q.Limit, MaxAuditPage))
 	}
-	rows, err := d.store.AuditLog(ctx, store.AuditFilter{
+	rows, err := d.store.AuditLog(ctx, coupon.AuditFilter{
 		Actor: q.Actor, Action: q.Action, Coupon: coupon.Fold(q.Coupon), Since: q.Since, Until: q.Until,
 		Before: q.Before, Limit: q.Limit + 1,
 	})

@@ -38,6 +38,26 @@ type AuditRow struct {
 	Before, After []Standing
 }
 
+// AuditFilter selects rows of the audit log; zero fields select everything.
+type AuditFilter struct {
+	Actor, Action string
+	// Coupon is the id of a coupon that the command named.
+	Coupon string
+	// Since is the first time and Until the first one no longer wanted.
+	Since, Until time.Time
+	// Before is the id of the last row of the page before.
+	Before int64
+	// Limit bounds the answer; zero is what one answer may hold.
+	Limit int
+}
+
+// Selects says whether the filter lets a row through, its limit apart.
+func (f AuditFilter) Selects(row *AuditRow) bool {
+	return (f.Actor == "" || row.Actor == f.Actor) && (f.Action == "" || row.Action == f.Action) &&
+		(f.Coupon == "" || slices.Contains(row.Coupons, f.Coupon)) && (f.Before == 0 || row.ID < f.Before) &&
+		(f.Since.IsZero() || !row.At.Before(f.Since)) && (f.Until.IsZero() || row.At.Before(f.Until))
+}
+
 // Standing is how a coupon stood at a moment.
 type Standing struct {
 	Coupon  string `json:"coupon"`

@@ -40,6 +40,7 @@ type Ledger struct {
 	resolutions map[string]*coupon.Resolution
 	timers      []coupon.Timer
 	outbox      []coupon.OutboxRow
+	audits      []coupon.AuditRow
 }
 
 type usesKey struct{ template, person string }
@@ -282,4 +283,5 @@ func (l *Ledger) keepEvidence(changes *coupon.Changes) {
 		}
 	}
 	l.outbox = append(l.outbox, changes.Outbox...)
+	l.keepAudits(changes.Audits)
 }

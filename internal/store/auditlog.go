@@ -75,21 +75,8 @@ func (s *Store) Record(ctx context.Context, row coupon.AuditRow) error {
 	return nil
 }
 
-// AuditFilter selects rows of the audit log; zero fields select everything.
-type AuditFilter struct {
-	Actor, Action string
-	// Coupon is the id of a coupon that the command named.
-	Coupon string
-	// Since is the first time and Until the first one no longer wanted.
-	Since, Until time.Time
-	// Before is the id of the last row of the page before.
-	Before int64
-	// Limit bounds the answer; zero is one page.
-	Limit int
-}
-
 // AuditLog lists what people did by hand, newest first.
-func (s *Store) AuditLog(ctx context.Context, filter AuditFilter) ([]coupon.AuditRow, error) {
+func (s *Store) AuditLog(ctx context.Context, filter coupon.AuditFilter) ([]coupon.AuditRow, error) {
 	var rows []coupon.AuditRow
 	err := s.each(ctx, readAuditsSQL, list(&rows, scanAuditRow), filter.Before, filter.Actor, filter.Coupon, filter.Action,
 		orNull(filter.Since), orNull(filter.Until), cmp.Or(filter.Limit, s.options.PageSize))

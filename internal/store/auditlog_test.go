@@ -41,7 +41,7 @@ func TestTheAuditRowGoesWithItsChange(t *testing.T) {
 	if err := s.Apply(t.Context(), []coupon.Request{request}, decide); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := s.AuditLog(t.Context(), AuditFilter{})
+	rows, err := s.AuditLog(t.Context(), coupon.AuditFilter{})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -73,7 +73,7 @@ func TestAuditLogIsFilteredAndPaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	subjects := func(filter AuditFilter) (all []string, last int64) {
+	subjects := func(filter coupon.AuditFilter) (all []string, last int64) {
 		t.Helper()
 		rows, err := s.AuditLog(t.Context(), filter)
 		if err != nil {
@@ -86,15 +86,15 @@ func TestAuditLogIsFilteredAndPaged(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		filter AuditFilter
+		filter coupon.AuditFilter
 		want   []string
 	}{
-		{"everything", AuditFilter{}, []string{"f.csv", "c2", "A", "c1"}},
-		{"actor", AuditFilter{Actor: "ann"}, []string{"A", "c1"}},
-		{"action", AuditFilter{Action: "VoidCoupon"}, []string{"c2", "c1"}},
-		{"coupon", AuditFilter{Coupon: "c2"}, []string{"c2", "A"}},
-		{"time", AuditFilter{Since: start.Add(time.Hour), Until: start.Add(3 * time.Hour)}, []string{"c2", "A"}},
-		{"page", AuditFilter{Limit: 3}, []string{"f.csv", "c2", "A"}},
+		{"everything", coupon.AuditFilter{}, []string{"f.csv", "c2", "A", "c1"}},
+		{"actor", coupon.AuditFilter{Actor: "ann"}, []string{"A", "c1"}},
+		{"action", coupon.AuditFilter{Action: "VoidCoupon"}, []string{"c2", "c1"}},
+		{"coupon", coupon.AuditFilter{Coupon: "c2"}, []string{"c2", "A"}},
+		{"time", coupon.AuditFilter{Since: start.Add(time.Hour), Until: start.Add(3 * time.Hour)}, []string{"c2", "A"}},
+		{"page", coupon.AuditFilter{Limit: 3}, []string{"f.csv", "c2", "A"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got, _ := subjects(test.filter); !cmp.Equal(got, test.want) {
@@ -102,8 +102,8 @@ func TestAuditLogIsFilteredAndPaged(t *testing.T) {
 			}
 		})
 	}
-	_, last := subjects(AuditFilter{Limit: 3})
-	if rest, _ := subjects(AuditFilter{Before: last, Limit: 3}); !cmp.Equal(rest, []string{"c1"}) {
+	_, last := subjects(coupon.AuditFilter{Limit: 3})
+	if rest, _ := subjects(coupon.AuditFilter{Before: last, Limit: 3}); !cmp.Equal(rest, []string{"c1"}) {
 		t.Errorf("the next page has %q", rest)
 	}
 }
@@ -117,7 +117,7 @@ func TestTheDatabaseTellsTheTimeOfARecord(t *testing.T) {
 	if err := s.Record(t.Context(), coupon.AuditRow{Actor: "ann", Action: "ImportCoupons"}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := s.AuditLog(t.Context(), AuditFilter{})
+	rows, err := s.AuditLog(t.Context(), coupon.AuditFilter{})
 	if err != nil || len(rows) != 1 || rows[0].At.Before(before) {
 		t.Errorf("rows %+v, %v; begun at %s", rows, err, before)
 	}

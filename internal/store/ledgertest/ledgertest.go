@@ -18,6 +18,7 @@ type Ledger interface {
 	Order(ctx context.Context, id string) (*coupon.Order, error)
 	Answer(ctx context.Context, key string) (*coupon.Answer, error)
 	Flow(ctx context.Context, redeemNo string) ([]coupon.FlowRow, error)
+	AuditLog(ctx context.Context, filter coupon.AuditFilter) ([]coupon.AuditRow, error)
 }
 
 // Open gives an empty ledger under a clock, rules and a source of ids.
@@ -43,6 +44,7 @@ func Run(t *testing.T, open Open) {
 		{"keeps the steps of redemptions at tills", flows},
 		{"takes withdrawals and redemptions back", reversals},
 		{"swaps all or nothing", swaps},
+		{"keeps what people did by hand", audits},
 		{"joins commands and orders", holds},
 		{"gives one key to one of many commands", clashes},
 		{"answers one command once, however many send it", echoes},
