@@ -47,6 +47,8 @@ type cli struct {
 	Flow       flowCommand               `cmd:"" help:"Show redemptions at tills."`
 	Audit      auditCommand              `cmd:"" help:"Show what people did by hand."`
 	Review     reviewCommand             `cmd:"" help:"Show cases that wait for a person, and decide them."`
+	Dead       deadCommand               `cmd:"" help:"Find, correct and replay messages that could not be applied."`
+	Jobs       jobsCommand               `cmd:"" help:"Follow and steer replays of dead letters."`
 	Check      checkCommand              `cmd:"" help:"Prove the invariants on the whole database."`
 	Replay     replayCommand             `cmd:"" help:"Prove that the ledger gives every coupon as it is."`
 	Publish    publishCommand            `cmd:"" help:"Publish a fact as an upstream service would."`
