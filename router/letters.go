@@ -132,8 +132,7 @@ func (c *consumer) fileAtOnce(msg *message.Message, verdict Verdict) error {
 	k := clerk{desk: c.Desk, table: c.table, logger: c.Logger}
 	letter.Describe(k.subjects(msg))
 	letter.Queue, letter.Host, letter.Version = c.queue, c.Host, c.Version
-	letter.Exchange = cmp.Or(msg.Metadata.Get(HeaderExchange), msg.Metadata.Get(amqp.MetaExchange))
-	letter.RoutingKey = cmp.Or(msg.Metadata.Get(HeaderRoutingKey), msg.Metadata.Get(amqp.MetaRoutingKey))
+	letter.Exchange, letter.RoutingKey = origin(msg)
 	letter.Attempts = int64(attempt(msg))
 	if first, err := time.Parse(time.RFC3339Nano, msg.Metadata.Get(HeaderFirst)); err == nil {
 		letter.First = first

@@ -2,6 +2,7 @@ package router
 
 import (
 	"testing"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -25,7 +26,7 @@ func TestMisroutedMessages(t *testing.T) {
 		{"a longer word", amqp.ExchangeCommerce, "order.placedish.v1", messages.TypeOrderPlaced, true},
 		{"one word", amqp.ExchangeCommerce, "order", messages.TypeOrderPlaced, true},
 		{"no key", amqp.ExchangeCommerce, "", messages.TypeOrderPlaced, true},
-		{"a retry", amqp.ExchangeDelivery, "0.0.1.coupon-order-placed", messages.TypeOrderPlaced, false},
+		{"a timer", amqp.ExchangeDelivery, "0.0.1.coupon-lease-expired", messages.TypeLeaseExpired, false},
 		{"sent again by hand", "", amqp.QueueOrderPlaced, messages.TypeOrderPlaced, false},
 	}
 	for _, test := range tests {
@@ -33,12 +34,39 @@ func TestMisroutedMessages(t *testing.T) {
 			msg := message.NewMessage("m1", nil)
 			msg.Metadata.Set(amqp.MetaExchange, test.exchange)
 			msg.Metadata.Set(amqp.MetaRoutingKey, test.key)
-			// What the sender can write decides nothing.
-			msg.Metadata.Set(HeaderExchange, "elsewhere")
-			msg.Metadata.Set(HeaderRoutingKey, test.messageType)
+			if isPublic(test.exchange) {
+				// What the sender can write decides nothing.
+				msg.Metadata.Set(HeaderExchange, "elsewhere")
+				msg.Metadata.Set(HeaderRoutingKey, test.messageType)
+			}
 			if detail := misrouted(msg, test.messageType); (detail != "") != test.wrong {
 				t.Errorf("got %q, want it to be wrong: %t", detail, test.wrong)
 			}
 		})
+	}
+}
+
+// A message that was tried before is judged by where it came from at first, and
+// nobody can choose that for us.
+func TestMisroutedMessagesStayMisrouted(t *testing.T) {
+	first := message.NewMessage("m1", nil)
+	first.Metadata.Set(amqp.MetaExchange, amqp.ExchangeCommerce)
+	first.Metadata.Set(amqp.MetaRoutingKey, "order.placed.v1")
+	first.Metadata.Set(HeaderExchange, "elsewhere")
+	first.Metadata.Set(HeaderRoutingKey, messages.TypePaymentSucceeded)
+	c := consumer{Config: Config{Now: time.Now}, queue: amqp.QueueOrderPlaced}
+	for _, exchange := range []string{amqp.ExchangeDelivery, ""} {
+		again := message.NewMessage("m1", nil)
+		for name, value := range c.failed(first, Verdict{Reason: string(messages.SchemaUnknown)}).Headers {
+			again.Metadata.Set(name, value)
+		}
+		again.Metadata.Set(amqp.MetaExchange, exchange)
+		again.Metadata.Set(amqp.MetaRoutingKey, amqp.QueueOrderPlaced)
+		if misrouted(again, messages.TypePaymentSucceeded) == "" {
+			t.Errorf("from exchange %q: a forged payment is believed when it comes again", exchange)
+		}
+		if detail := misrouted(again, messages.TypeOrderPlaced); detail != "" {
+			t.Errorf("from exchange %q: an order is not believed when it comes again: %s", exchange, detail)
+		}
 	}
 }

@@ -189,8 +189,7 @@ func (c *consumer) failed(msg *message.Message, verdict Verdict) amqp.Publicatio
 	headers[HeaderQueue], headers[HeaderHost], headers[HeaderVersion] = c.queue, c.Host, c.Version
 	headers[HeaderLast] = now
 	setDefault(headers, HeaderFirst, now)
-	setDefault(headers, HeaderExchange, msg.Metadata.Get(amqp.MetaExchange))
-	setDefault(headers, HeaderRoutingKey, msg.Metadata.Get(amqp.MetaRoutingKey))
+	headers[HeaderExchange], headers[HeaderRoutingKey] = origin(msg)
 	return publication
 }
 
