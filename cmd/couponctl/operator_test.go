@@ -102,6 +102,11 @@ func TestALeaseByHand(t *testing.T) {
 	gone := ctl(t, "redeem", "SPRING-1", "--order", "Q-1", "--reason", "late")
 	gone.want(t, exitConflict, "LEASE_GONE", "lock it again")
 	log := ctl(t, "audit", "list", "-o", "json")
+	for _, entry := range decode[console.AuditPage](t, log).Entries {
+		if entry.Actor != actor() {
+			t.Errorf("%s by %q, want %q", entry.Action, entry.Actor, actor())
+		}
+	}
 	timeline := ctl(t, "timeline", "SPRING-1", "-o", "json")
 	for name, out := range map[string]string{"audit log": log.stdout, "timeline": timeline.stdout, "refusal": gone.stdout} {
 		if strings.Contains(out, token) {
