@@ -51,6 +51,7 @@ type cli struct {
 	Jobs       jobsCommand               `cmd:"" help:"Follow and steer replays of dead letters."`
 	Check      checkCommand              `cmd:"" help:"Prove the invariants on the whole database."`
 	Replay     replayCommand             `cmd:"" help:"Prove that the ledger gives every coupon as it is."`
+	Doctor     doctorCommand             `cmd:"" help:"Find out what is wrong with the installation, and what to do."`
 	Publish    publishCommand            `cmd:"" help:"Publish a fact as an upstream service would."`
 	Cases      casesCommand              `cmd:"" help:"Run acceptance cases."`
 	Demo       demoCommand               `cmd:"" help:"Show the product at work on real services, from nothing."`

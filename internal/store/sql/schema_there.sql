@@ -1,0 +1,1 @@
+select to_regclass('goose_db_version') is not null
