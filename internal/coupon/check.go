@@ -260,7 +260,7 @@ func (f *checker) decision(d *RefundDecision, op *OperationRow) {
 	name, ground, _ := strings.Cut(d.Decision, ":")
 	ends := policy.Decision(name).Ends()
 	switch {
-	case ends && (op == nil || op.RedemptionID != d.RedemptionID || op.Refund != d.Refund):
+	case ends && !d.carriedOut(op):
 		f.add(6, "decision %s on refund %s was not carried out", d.Decision, d.Refund)
 	case !ends && d.OperationID != "":
 		f.add(10, "decision %s on refund %s ended the use", d.Decision, d.Refund)

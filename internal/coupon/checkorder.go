@@ -13,6 +13,20 @@ func CheckOrder(o *Order, lookup func(string) *Coupon, related func(string) *Ord
 	if o.Parent != "" {
 		return violations // its coupons are its head's
 	}
+	g := groupFor(o, related)
+	for i := range o.Named {
+		named := &o.Named[i]
+		if missed := g.unsettled(named, lookup(named.Coupon)); missed.check != "" {
+			violations = append(violations,
+				Violation{Invariant: 12, Order: o.ID, Coupon: named.Coupon, Detail: missed.detail})
+		}
+	}
+	return violations
+}
+
+// groupFor gives the group of an order; related gives the rows of linked orders, nil if
+// unknown.
+func groupFor(o *Order, related func(string) *Order) group {
 	w := &World{orders: map[string]*Order{o.ID: o}, coupons: map[string]*Coupon{}}
 	pending := []*Order{o}
 	for len(pending) > 0 && len(w.orders) < maxChain*MaxChildren {
@@ -28,14 +42,7 @@ func CheckOrder(o *Order, lookup func(string) *Coupon, related func(string) *Ord
 			}
 		}
 	}
-	g := w.groupOf(o)
-	for i := range o.Named {
-		named := &o.Named[i]
-		if detail := g.unsettled(named, lookup(named.Coupon)); detail != "" {
-			violations = append(violations, Violation{Invariant: 12, Order: o.ID, Coupon: named.Coupon, Detail: detail})
-		}
-	}
-	return violations
+	return w.groupOf(o)
 }
 
 // twice: a payment or a refund that comes again is not a second one.
@@ -60,30 +67,38 @@ func (o *Order) twice() []Violation {
 	return violations
 }
 
-// unsettled says what still had to follow for a coupon; "" when nothing has.
-func (g group) unsettled(named *Named, c *Coupon) string {
+// omission is what still had to follow for a coupon; its zero value is nothing.
+type omission struct {
+	check  Fault
+	detail string
+}
+
+// unsettled says what still had to follow for a coupon.
+func (g group) unsettled(named *Named, c *Coupon) omission {
 	m := g.next(named, c)
 	if c != nil && c.LeasedTo(g.head.ID) && c.Lease.Purpose != PurposeOrder {
-		return "" // a command leased it, for a short while, and asked nothing of the order; when it is due it is settled
+		return omission{} // a command leased it, for a short while, and asked nothing of the order; when it is due it is settled
 	}
 	if m.reverse && named.Refusal == Returned {
-		return "" // an operator took back the withdrawal that had ended the use, and the order had given it up meanwhile
+		return omission{} // an operator took back the withdrawal that had ended the use, and the order had given it up meanwhile
 	}
 	if slices.Contains(named.Reviews, m.review) || m.recover && len(named.Reviews) > 0 {
-		return ""
+		return omission{}
 	}
 	switch {
 	case m.redeem:
-		return "paid and leased, but not redeemed"
+		return omission{FaultPaidNotRedeemed, "paid and leased, but not redeemed"}
 	case m.recover && g.needsPerson():
-		return "paid, but neither redeemed nor in review"
+		return omission{FaultPaidNotRedeemed, "paid, but neither redeemed nor in review"}
+	case m.release && m.forget:
+		return omission{FaultGivenUpStillHeld, fmt.Sprintf("given up (%s), but still leased", m.reason)}
 	case m.release:
-		return fmt.Sprintf("closed (%s), but still leased", m.reason)
+		return omission{FaultClosedStillLocked, fmt.Sprintf("closed (%s), but still leased", m.reason)}
 	case m.reverse:
-		return fmt.Sprintf("given up (%s), but still used", m.reason)
+		return omission{FaultGivenUpStillHeld, fmt.Sprintf("given up (%s), but still used", m.reason)}
 	case m.review != "":
-		return fmt.Sprintf("review %s was never opened", m.review)
+		return omission{FaultReviewNotOpened, fmt.Sprintf("review %s was never opened", m.review)}
 	default:
-		return ""
+		return omission{}
 	}
 }

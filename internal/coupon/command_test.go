@@ -54,6 +54,16 @@ func (s *stage) command(verb string, words []string, o settings) coupon.Fact {
 		}
 	case "return": // COUPON ORDER REFUND
 		return coupon.ReturnCoupon{Coupon: id, Order: words[1], Refund: words[2], Reason: o.or("reason", "agreed")}
+	case "settle": // ORDER: again, from what is known of it
+		return coupon.SettleOrder{Order: words[0]}
+	case "settleLease": // COUPON ORDER
+		return coupon.SettleLease{Coupon: words[0], Order: words[1]}
+	case "orphan": // ORDER SECONDS that its payment may wait
+		patience, err := strconv.Atoi(words[1])
+		if err != nil {
+			s.t.Fatalf("%s: %v", s.where, err)
+		}
+		return coupon.ReportOrphan{Order: words[0], Patience: time.Duration(patience) * time.Second}
 	case "resolve": // REVIEW-NUMBER OUTCOME: the case counted from 1
 		return s.resolve(words, o)
 	case "swap": // ORDER

@@ -9,3 +9,13 @@ type History struct {
 	Redemptions []RedemptionRow
 	Decisions   []RefundDecision
 }
+
+// Ended says whether the ledger ends a redemption.
+func (h History) Ended(redemption string) bool {
+	for i := range h.Operations {
+		if op := &h.Operations[i]; op.FromState == Used && op.RedemptionID == redemption {
+			return true
+		}
+	}
+	return false
+}

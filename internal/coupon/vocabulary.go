@@ -88,6 +88,8 @@ const (
 	ReviewPaidAfterReturn ReviewReason = "PAID_AFTER_RETURN"
 	// ReviewReturnPolicy: the return policy itself asked for a person.
 	ReviewReturnPolicy ReviewReason = "RETURN_POLICY"
+	// ReviewOrphanPayment: money came in for an order that was not placed for long.
+	ReviewOrphanPayment ReviewReason = "ORPHAN_PAYMENT"
 )
 
 // Suggestion is the outcome the core proposes for a review; "" proposes none.
@@ -99,6 +101,8 @@ func (r ReviewReason) Suggestion() string {
 		return "REFUND_SURPLUS"
 	case ReviewPaidWithoutLease:
 		return "REPRICE"
+	case ReviewOrphanPayment:
+		return "REFUND_PAYMENT"
 	default:
 		return ""
 	}

@@ -37,6 +37,7 @@ func assertions() map[string]assertion {
 		"count":       assertCount,
 		"nCoupons":    assertCoupons,
 		"quota":       assertQuota,
+		"reportHas":   assertReportHas,
 	}
 }
 

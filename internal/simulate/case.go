@@ -111,6 +111,9 @@ type Step struct {
 	Add             []string        `json:"add"`
 	Force           bool            `json:"force"`
 	ExpectedVersion int64           `json:"expectedVersion"`
+
+	// OrderEvidence is what another system says of orders, by name: PAID or CLOSED.
+	OrderEvidence json.RawMessage `json:"orderEvidence"`
 }
 
 // Instant is a time of a case: seconds after its start, or an ISO instant.

@@ -23,7 +23,7 @@ const defaultReason = "customer"
 func supported(operation string) bool {
 	switch operation {
 	case "OrderPlaced", "PaymentSucceeded", "OrderClosed", "RefundApproved",
-		"LeaseExpiryDue", "Import", "ExpireScan",
+		"LeaseExpiryDue", "Import", "ExpireScan", "Reconcile",
 		"Lock", "Renew", "Redeem", "Release", "Swap", "Void", "Reverse":
 		return true
 	default:

@@ -168,6 +168,8 @@ func (r *run) do(ctx context.Context, step *Step, index int) (string, error) {
 		return r.importCodes(ctx, step)
 	case "ExpireScan":
 		return r.expireScan(ctx)
+	case "Reconcile":
+		return r.reconcile(ctx, step, index)
 	}
 	fact, err := r.fact(ctx, step)
 	if err != nil {

@@ -58,8 +58,8 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 		}
 		a.coupons = append(a.coupons, r.Fact.Coupons()...)
 		switch f := r.Fact.(type) {
-		case coupon.LeaseDue:
-			looked = append(looked, f.Orders()...)
+		case coupon.LeaseDue, coupon.SettleLease, coupon.SettleOrder, coupon.ReportOrphan:
+			looked = append(looked, r.Fact.Orders()...)
 		case coupon.RedeemCoupon:
 			a.holders = append(a.holders, f.Orders()...)
 		case coupon.ReverseChange:

@@ -1,0 +1,86 @@
+package coupon
+
+import "time"
+
+// SettleOrder asks to settle an order again from what is known of it. An order that is
+// settled stays as it is.
+type SettleOrder struct{ Order string }
+
+// SettleLease asks to judge the current lease of a coupon as its timer does. Order is
+// the one that is thought to hold it.
+type SettleLease struct{ Coupon, Order string }
+
+// ReportOrphan asks for a case about a payment whose order has not come. Patience is how
+// long it may wait.
+type ReportOrphan struct {
+	Order    string
+	Patience time.Duration
+}
+
+func (f SettleOrder) Orders() []string  { return present(f.Order) }
+func (f SettleLease) Orders() []string  { return present(f.Order) }
+func (f ReportOrphan) Orders() []string { return present(f.Order) }
+func (SettleOrder) Coupons() []string   { return nil }
+func (f SettleLease) Coupons() []string { return present(f.Coupon) }
+func (ReportOrphan) Coupons() []string  { return nil }
+func (SettleOrder) kind() string        { return "SettleOrder" }
+func (SettleLease) kind() string        { return "SettleLease" }
+func (ReportOrphan) kind() string       { return "ReportOrphan" }
+
+func (f SettleOrder) carryOut(w *World, a *Answer, _ Fields) {
+	a.Order = f.Order
+	row := w.orders[f.Order]
+	if row == nil || !row.Known() {
+		a.refuse(UnknownOrder)
+		return
+	}
+	_, s := w.settleOrder(row)
+	switch {
+	case s.redeemed > 0:
+		a.Status, a.Code = Applied, Redeemed
+	case s.released > 0:
+		a.Status, a.Code = Applied, Released
+	case s.reviews > 0:
+		a.Status, a.Code = Applied, InReview
+	default:
+		a.Status, a.Code = Unchanged, Noop
+	}
+}
+
+func (f SettleLease) carryOut(w *World, a *Answer, at Fields) {
+	c := w.coupons[f.Coupon]
+	switch {
+	case c == nil:
+		a.refuse(UnknownCoupon)
+		return
+	case c.State != Locked:
+		a.refuse(LeaseGone)
+		return
+	case c.Lease.Order != f.Order:
+		a.refuse(AlreadyLocked) // and its order's row is not the one that was read
+		return
+	}
+	lease := *c.Lease
+	outcome := w.leaseDue(LeaseDue{
+		Coupon: c.ID, Order: lease.Order, LeaseID: lease.ID, TokenHash: lease.TokenHash, Version: lease.Version,
+	}, at)
+	a.Status, a.Code = outcome.Status, outcome.Code
+	a.Order, a.LeaseID = lease.Order, lease.ID
+	a.State, a.Version = c.State, c.Version
+}
+
+func (f ReportOrphan) carryOut(w *World, a *Answer, _ Fields) {
+	a.Order = f.Order
+	row := w.orders[f.Order]
+	if row == nil || !row.Known() {
+		a.refuse(UnknownOrder)
+		return
+	}
+	g := w.groupOf(row)
+	if g.orphan(row, Moment{Now: w.Now, Patience: Patience{Payment: f.Patience}}) == nil {
+		a.Status, a.Code = Unchanged, Noop
+		return
+	}
+	w.openReview(group{head: row, parts: g.parts, money: []*Order{row}}, nil, ReviewOrphanPayment, false)
+	a.Status, a.Code = Applied, InReview
+}
