@@ -129,24 +129,6 @@ func TestT54DeadLettersWaitForTheDatabase(t *testing.T) {
 	})
 }
 
-// letters files payments as dead, each with a message of its own.
-func fileLetters(t *testing.T, space *fleet.Space, n int) {
-	t.Helper()
-	var list []deadletter.Letter
-	for i, fact := range payments(n) {
-		l := deadletter.NewLetter(deadletter.Incoming{
-			MessageID: fact.ID, Type: fact.Type, ContentType: fact.ContentType, Timestamp: fact.Timestamp, Body: fact.Body,
-		})
-		l.ID = uuid.Must(uuid.NewV7()).String()
-		l.Queue, l.Exchange, l.RoutingKey = amqp.QueuePaymentSucceeded, fact.Exchange, fact.Key
-		l.Fail("HANDLER_ERROR", "it broke", time.Now().Add(-time.Minute).Add(time.Duration(i)*time.Millisecond))
-		list = append(list, l)
-	}
-	if err := space.Store.FileLetters(t.Context(), list); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // T65: the process that replays is killed at 37 %, the database goes away later, and
 // somebody starts the same replay a second time. Every letter is replayed exactly once.
 func TestT65ReplaySurvivesAKillAndAnOutage(t *testing.T) {
@@ -156,7 +138,7 @@ func TestT65ReplaySurvivesAKillAndAnOutage(t *testing.T) {
 	behind.PostgresURL = proxy.URL
 	binary := fleet.Binary(t)
 	const letters = 300
-	fileLetters(t, space, letters)
+	fileMany(t, space, letters)
 	process := fleet.Start(t, binary, &behind)
 	job := startReplay(t, space, deadletter.Plan{Rate: 200})
 
