@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -118,18 +117,41 @@ func couponctl(t *testing.T, space *fleet.Space) func(args ...string) string {
 		command.Env = append(os.Environ(), "COUPONLEASE_POSTGRES_URL="+space.PostgresURL)
 		var out, errs bytes.Buffer
 		command.Stdout, command.Stderr = &out, &errs
-		if err := command.Run(); err != nil {
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- command.Wait() }()
+		memory, err := mostMemory(command.Process.Pid, ended)
+		if err != nil {
 			t.Fatalf("couponctl %s: %v\n%s%s", strings.Join(args, " "), err, errs.String(), out.String())
 		}
-		usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
-		if !ok {
-			t.Fatal("the system does not tell the memory of couponctl")
-		}
-		memory := usage.Maxrss << 10 // the kernel counts in KiB
 		t.Logf("couponctl %s took %d MiB", strings.Join(args[:2], " "), memory>>20)
 		if memory > maxMemory {
 			t.Errorf("couponctl %s took %d MiB", strings.Join(args, " "), memory>>20)
 		}
 		return out.String()
+	}
+}
+
+// mostMemory watches a process to its end, and gives the most that it had of memory. What
+// the kernel tells afterwards counts the memory of its parent, too.
+func mostMemory(pid int, ended <-chan error) (most int64, err error) {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may be over
+		for line := range strings.Lines(string(status)) {
+			if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+				if kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64); err == nil {
+					most = max(most, kib<<10)
+				}
+			}
+		}
+		select {
+		case err := <-ended:
+			return most, err
+		case <-ticker.C:
+		}
 	}
 }
