@@ -185,8 +185,9 @@ func (r *Report) printTime(w io.Writer) {
 	}
 }
 
-func (r *Report) printConditions(w io.Writer) {
-	c := r.Conditions
+func (r *Report) printConditions(w io.Writer) { r.Conditions.print(w) }
+
+func (c Conditions) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s, commit %s\n", c.At.Format("2006-01-02 15:04 UTC"), c.Commit)
 	fmt.Fprintf(w, "Linux %s; %s, %d processors, %.0f GB; everything runs on this machine\n",
 		c.Kernel, c.CPU, c.Cores, float64(c.Memory)/1e9)
