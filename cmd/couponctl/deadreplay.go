@@ -140,7 +140,7 @@ type jobsCommand struct {
 	Show   jobsShow   `cmd:"" help:"Print a replay with its outcomes."`
 	Pause  jobsPause  `cmd:"" help:"Stop sending letters."`
 	Resume jobsResume `cmd:"" help:"Go on with a replay that is paused."`
-	Abort  jobsAbort  `cmd:"" help:"End a replay; letters that it has not sent are new again."`
+	Abort  jobsAbort  `cmd:"" help:"End a replay; letters without an outcome can be replayed anew."`
 }
 
 type jobsList struct {

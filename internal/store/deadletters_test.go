@@ -317,8 +317,19 @@ func TestJobPausesForCanaryAndFailuresAndIsAborted(t *testing.T) {
 	if err := change("AbortReplay", (*deadletter.Job).Abort); err != nil {
 		t.Fatal(err)
 	}
-	if n := scalar[int](t, s, "select count(*) from dead_letter where status = 'NEW' and replay_job_id is null"); n != 4 {
+	const free = "select count(*) from dead_letter where status = 'NEW' and replay_job_id is null"
+	if n := scalar[int](t, s, free); n != 4 {
 		t.Errorf("%d letters are free again, want 4", n)
+	}
+	// One that was sent is free again as well, and what is told about it later is too late.
+	job = start(t, s, deadletter.Plan{})
+	lost := sendAll(t, s, job.ID)
+	if err := change("AbortReplay", (*deadletter.Job).Abort); err != nil {
+		t.Fatal(err)
+	}
+	record(t, s, lost, deadletter.Applied)
+	if n := scalar[int](t, s, free); n != 4 {
+		t.Errorf("%d letters are free after sending and aborting, want 4", n)
 	}
 }
 
@@ -358,5 +369,26 @@ func TestT69EditedLetterIsResolvedWithItsCorrection(t *testing.T) {
 	}
 	if l := theLetter(t, s, edited.ID); l.EditedFrom != original.ID {
 		t.Errorf("edited from %q", l.EditedFrom)
+	}
+}
+
+func TestPurgeTakesOnlyWhatIsOldAndOver(t *testing.T) {
+	s := open(t)
+	ids := letters(t, s, 4)
+	job := start(t, s, deadletter.Plan{Filter: deadletter.Filter{IDs: ids[:2]}})
+	record(t, s, sendAll(t, s, job.ID), deadletter.Applied)
+	start(t, s, deadletter.Plan{Filter: deadletter.Filter{IDs: ids[2:3]}})
+	execute(t, s, `update dead_letter set changed_at = changed_at - interval '90 days' where dead_letter_id <> $1`, ids[1])
+	execute(t, s, `update replay_job set updated_at = updated_at - interval '90 days'`)
+	if err := s.PurgeLetters(t.Context(), 89); err != nil {
+		t.Fatal(err)
+	}
+	const left = `select (select count(*) from dead_letter) || ' ' || (select count(*) from dead_letter_attempt) || ' ' ||
+		(select count(*) from replay_job) || ' ' || (select count(*) from replay_item)`
+	if got := scalar[string](t, s, left); got != "3 3 1 1" {
+		t.Errorf("left are %s letters, attempts, jobs and items, want 3 3 1 1", got)
+	}
+	if _, _, err := s.Letter(t.Context(), ids[0], 1); !errors.Is(err, deadletter.ErrNotFound) {
+		t.Errorf("the resolved letter: %v", err)
 	}
 }
