@@ -127,7 +127,8 @@ func (w *till) ask(kind, replyTo, data string) (string, Verdict) {
 	msg.Metadata.Set(amqp.MetaReplyTo, replyTo)
 	msg.Metadata.Set(amqp.MetaCorrelationID, fmt.Sprintf("correlation %d", w.count))
 	before := len(w.queued) + len(w.sent)
-	_, verdict, _ := w.consumer.answer(msg)
+	settled, _ := w.consumer.settle(msg, time.Now())
+	verdict := settled.Verdict
 	if verdict.Action != Ack {
 		w.t.Fatalf("%s %s: %+v, want it acknowledged", kind, data, verdict)
 	}

@@ -29,11 +29,6 @@ type Publisher interface {
 	PublishBatch(ctx context.Context, publications []amqp.Publication) []error
 }
 
-// Observer is told what became of each message. Its methods must return quickly.
-type Observer interface {
-	Settled(queue, messageType string, verdict Verdict, outcomes []coupon.Outcome, took time.Duration)
-}
-
 // Config shapes a consumer.
 type Config struct {
 	// Subscriber delivers, Publisher forwards what is retried or buried.
@@ -57,7 +52,9 @@ type Config struct {
 	// Host and Version name this process on dead letters.
 	Host, Version string
 	Observer      Observer
-	Logger        *slog.Logger
+	// Follow begins to trace a message; it, or its result, is nil when none is traced.
+	Follow func(Arrival) Span
+	Logger *slog.Logger
 	// Now stamps failures; nil is time.Now.
 	Now func() time.Time
 }
@@ -107,41 +104,63 @@ func New(cfg Config) (*message.Router, error) {
 // handle settles one message. It returns nil once the message may be forgotten,
 // and an error to give it back to the broker.
 func (c *consumer) handle(msg *message.Message) error {
-	start := time.Now()
-	messageType, verdict, outcomes := c.answer(msg)
-	err := c.carryOut(msg, verdict, outcomes)
+	settled, span := c.settle(msg, time.Now())
+	err := c.carryOut(msg, settled.Verdict, settled.Outcomes)
+	if span != nil {
+		span.Settle(string(settled.Verdict.Action), settled.Verdict.Reason, settled.Verdict.Action != Ack || err != nil)
+	}
 	if c.Observer != nil {
-		c.Observer.Settled(c.queue, messageType, verdict, outcomes, time.Since(start))
+		settled.Took = time.Since(settled.Began)
+		c.Observer.Settled(settled)
 	}
 	return err
 }
 
-// answer reads the message, asks the engine and judges.
-func (c *consumer) answer(msg *message.Message) (string, Verdict, []coupon.Outcome) {
+// settle reads a message and decides what becomes of it. The span, if there is one, is
+// still open.
+func (c *consumer) settle(msg *message.Message, began time.Time) (Settled, Span) {
+	envelope, unread := messages.Parse(delivery(msg))
+	settled := Settled{
+		Queue: c.queue, Type: envelope.Type, Happened: envelope.Time, Attempt: attempt(msg), Began: began,
+		Redelivered: msg.Metadata.Get(amqp.MetaRedelivered) == "true",
+	}
+	if due := msg.Metadata.Get(amqp.HeaderDueAt); due != "" {
+		// What is no time counts as none.
+		settled.Due, _ = time.Parse(time.RFC3339Nano, due)
+	}
+	span := c.follow(msg, &envelope, began)
+	settled.Verdict, settled.Outcomes = c.answer(msg, envelope, unread, span)
+	return settled, span
+}
+
+// answer asks the engine what a message asks for, and judges.
+func (c *consumer) answer(msg *message.Message, envelope messages.Envelope, unread error, span Span) (
+	Verdict, []coupon.Outcome,
+) {
 	tried := attempt(msg)
-	envelope, err := messages.Parse(delivery(msg))
-	if err != nil {
-		return "", c.unreadable(err, tried), nil
+	if unread != nil {
+		return c.unreadable(unread, tried), nil
 	}
 	translate := c.table[envelope.Type]
 	if translate == nil {
-		return envelope.Type, c.judge.malformed(&messages.Malformed{
+		return c.judge.malformed(&messages.Malformed{
 			Reason: messages.SchemaUnknown, Detail: "this version does not consume " + envelope.Type,
 		}, tried), nil
 	}
 	if detail := misrouted(msg, envelope.Type); detail != "" {
-		return envelope.Type, Verdict{Action: Bury, Reason: ReasonMisrouted, Detail: detail}, nil
+		return Verdict{Action: Bury, Reason: ReasonMisrouted, Detail: detail}, nil
 	}
 	requests, err := translate(envelope)
 	if err != nil {
-		return envelope.Type, c.unreadable(err, tried), nil
+		return c.unreadable(err, tried), nil
 	}
+	defer submit(requests, span)()
 	if outcome, ok := c.Repeats.answer(msg.Context(), requests); ok {
 		outcomes := []coupon.Outcome{outcome}
-		return envelope.Type, c.judge.answered(outcomes, []error{nil}, tried), outcomes
+		return c.judge.answered(outcomes, []error{nil}, tried), outcomes
 	}
 	outcomes, errs := c.Engine.SubmitAll(msg.Context(), requests)
-	return envelope.Type, c.judge.answered(outcomes, errs, tried), outcomes
+	return c.judge.answered(outcomes, errs, tried), outcomes
 }
 
 func (c *consumer) unreadable(err error, tried int) Verdict {

@@ -15,7 +15,7 @@ import (
 )
 
 // The tags that bound a setting, next to those of kong: min and max (numbers and
-// durations), oneof (words), form (url with its schemes, file, address), needed
+// durations), oneof (words), form (url with its schemes, file, address, share), needed
 // (the setting has no default; an example), redact (the value holds a secret).
 
 // Error is a configuration that cannot be used.
@@ -113,6 +113,10 @@ func judgeText(flag *kong.Flag, value string) string {
 		// Whether it holds what it should is found out where it is used.
 		if _, err := os.Stat(value); err != nil {
 			return fmt.Sprintf("%v; name a file that can be read", err)
+		}
+	case "share":
+		if share, err := strconv.ParseFloat(value, 64); err != nil || !(share >= 0 && share <= 1) {
+			return fmt.Sprintf("%q is not a share; use 0 to 1, such as %s", value, flag.Default)
 		}
 	case "address":
 		if _, port, err := net.SplitHostPort(value); err != nil || !isPort(port) {

@@ -73,6 +73,8 @@ type Daemon struct {
 	LogFormat string `name:"log-format" env:"COUPONLEASE_LOG_FORMAT" default:"text" oneof:"text json" group:"Process" help:"Form of the log on standard error."`
 
 	DrainTimeout time.Duration `name:"drain-timeout" env:"COUPONLEASE_DRAIN_TIMEOUT" default:"20s" min:"1s" max:"10m" group:"Process" help:"How long work in flight may take to finish after a signal to stop; closing connections may take 15s more."`
+
+	Traces `embed:""`
 }
 
 // Default is the configuration in which nothing was set: services are missing.

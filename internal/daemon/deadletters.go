@@ -20,7 +20,7 @@ func (p *parts) serveDeadLetters(cfg *router.Config) {
 	p.replays = deadletter.NewRunner(p.workers, deadletter.RunnerOptions{
 		Shards: p.cfg.OutboxShards, Kick: p.kick, Logger: p.log,
 	})
-	cfg.Desk = p.desk
+	cfg.Desk = desk{p.desk, p.metrics}
 	switch {
 	case p.cfg.DeadLetters == config.DeadLettersLeave:
 	case p.isWindowed():

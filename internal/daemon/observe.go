@@ -1,9 +1,11 @@
 package daemon
 
 import (
-	"time"
+	"context"
+	"strings"
 
 	"couponlease/internal/coupon"
+	"couponlease/internal/deadletter"
 	"couponlease/internal/telemetry"
 	"couponlease/messages"
 	"couponlease/router"
@@ -25,12 +27,107 @@ func newObserver(metrics *telemetry.Registry) observer {
 
 // Settled implements router.Observer. Types come from outside: those nobody knows
 // are counted together.
-func (o observer) Settled(
-	queue, messageType string, verdict router.Verdict, _ []coupon.Outcome, took time.Duration,
-) {
-	if !o.known[messageType] {
-		messageType = telemetry.Other
+func (o observer) Settled(s router.Settled) {
+	kind := s.Type
+	if !o.known[kind] {
+		kind = telemetry.Other
 	}
-	o.metrics.Add(telemetry.MessagesSettled, 1, queue, messageType, string(verdict.Action), verdict.Reason)
-	o.metrics.Observe(telemetry.MessageSeconds, took.Seconds(), queue)
+	outcome := outcomeOf(s.Verdict.Action, s.Outcomes)
+	o.metrics.Add(telemetry.MessagesSettled, 1, s.Queue, kind, string(s.Verdict.Action), s.Verdict.Reason)
+	o.metrics.Observe(telemetry.MessageSeconds, s.Took.Seconds(), s.Queue)
+	o.metrics.Add(telemetry.Consumed, 1, kind, outcome)
+	o.count(s)
+	if s.Verdict.Reason == string(coupon.IDReuse) {
+		o.metrics.Add(telemetry.IDReused, 1, kind)
+	}
+	if outcome == outcomeApplied && !s.Happened.IsZero() {
+		// Clocks differ: what seems to have happened later has happened now.
+		late := s.Began.Add(s.Took).Sub(s.Happened)
+		o.metrics.Observe(telemetry.CriticalSeconds, max(0, late.Seconds()), kind)
+	}
+	for i := range s.Outcomes {
+		if answer := s.Outcomes[i].Answer; answer != nil {
+			o.metrics.Add(telemetry.Answered, 1, answer.Kind, strings.ToLower(string(s.Outcomes[i].Status)))
+		}
+	}
+}
+
+// count is about the delivery, whatever the message was.
+func (o observer) count(s router.Settled) {
+	if s.Redelivered {
+		o.metrics.Add(telemetry.Redelivered, 1, s.Queue)
+	}
+	if s.Verdict.Action == router.Ack || s.Verdict.Action == router.Bury {
+		o.metrics.Observe(telemetry.DeliveryAttempts, float64(s.Attempt), s.Queue)
+	}
+	if !s.Due.IsZero() {
+		o.metrics.Observe(telemetry.DelayLag, max(0, s.Began.Sub(s.Due).Seconds()), s.Queue)
+	}
+}
+
+// What messages did.
+const (
+	outcomeApplied   = "applied"
+	outcomeDuplicate = "duplicate"
+	outcomeStale     = "stale"
+	outcomeConflict  = "conflict"
+	outcomeDeferred  = "deferred"
+	outcomeReturned  = "returned"
+	outcomeDead      = "dead"
+)
+
+// outcomeOf is the most that one of a message's requests did.
+func outcomeOf(action router.Action, outcomes []coupon.Outcome) string {
+	switch action {
+	case router.Retry:
+		return outcomeDeferred
+	case router.Requeue:
+		return outcomeReturned
+	case router.Bury:
+		return outcomeDead
+	}
+	refused := false
+	for i := range outcomes {
+		if outcomes[i].Status == coupon.Applied {
+			return outcomeApplied
+		}
+		refused = refused || outcomes[i].Status == coupon.Refused
+	}
+	most, _ := deadletter.Answered(outcomes)
+	switch {
+	case refused:
+		return outcomeConflict
+	case most == deadletter.Duplicate:
+		return outcomeDuplicate
+	default:
+		return outcomeStale
+	}
+}
+
+// desk counts what came of replays, once it is committed.
+type desk struct {
+	*deadletter.Desk
+	metrics *telemetry.Registry
+}
+
+// File implements router.Desk.
+func (d desk) File(ctx context.Context, letter deadletter.Letter) error {
+	err := d.Desk.File(ctx, letter)
+	if err == nil && letter.Replay.Job != "" {
+		d.count(deadletter.FailedAgain)
+	}
+	return err
+}
+
+// Record implements router.Desk.
+func (d desk) Record(ctx context.Context, settled deadletter.Settled) error {
+	err := d.Desk.Record(ctx, settled)
+	if err == nil {
+		d.count(settled.Outcome)
+	}
+	return err
+}
+
+func (d desk) count(outcome deadletter.Outcome) {
+	d.metrics.Add(telemetry.Replayed, 1, strings.ToLower(string(outcome)))
 }

@@ -19,6 +19,7 @@ import (
 	"couponlease/internal/outbox"
 	"couponlease/internal/store"
 	"couponlease/internal/telemetry"
+	"couponlease/internal/tracing"
 	"couponlease/messages"
 	"couponlease/router"
 )
@@ -33,6 +34,7 @@ type parts struct {
 	publisher        *amqp.Publisher
 	windowed         *amqp.Subscriber // nil with the stock transport
 	dead             *amqp.Subscriber // of dead letters, nil if they are left or with the stock transport
+	traces           *tracing.Tracer  // nil when nothing is traced
 	desk             *deadletter.Desk
 	replays          *deadletter.Runner
 	engine           *engine.Engine
@@ -81,7 +83,7 @@ func (p *parts) isWindowed() bool { return p.cfg.Transport == config.TransportWi
 // build joins the parts. Nothing runs before launch, except what waits for work.
 func (p *parts) build() error {
 	p.publisher = amqp.NewPublisher(p.publish, amqp.PublisherConfig{Logger: p.log})
-	published := publications{p.publisher, seals{p.keys, p.metrics, p.log}}
+	published := publications{p.publisher, seals{p.keys, p.metrics, p.log}, p.metrics, p.traces}
 	if p.cfg.Relay == config.On {
 		relay, err := outbox.NewRelay(p.workers, published, outbox.Options{
 			Owner: p.owner, Shards: p.cfg.OutboxShards, Logger: p.log,
@@ -95,7 +97,7 @@ func (p *parts) build() error {
 		Publisher: p.publisher, Queues: consumed(), Tiers: p.cfg.RetryTiers,
 		CloseTimeout: p.cfg.DrainTimeout + routerGrace,
 		Host:         p.host, Version: p.version,
-		Observer: newObserver(p.metrics), Logger: p.log,
+		Observer: newObserver(p.metrics), Follow: p.follow(), Logger: p.log,
 	}
 	p.queues = cfg.Queues
 	if p.isWindowed() {
@@ -150,6 +152,7 @@ func (p *parts) newEngine() *engine.Engine {
 		Limits:   batcher.Limits{Batch: p.cfg.Batch, Workers: p.cfg.Writers, Queue: p.cfg.Queue},
 		Classify: store.Classify,
 		OnPause:  p.onPause,
+		Follow:   p.followBatch(),
 		OnCommit: func(rows []coupon.OutboxRow) {
 			if p.relay == nil {
 				return
@@ -188,6 +191,7 @@ func (p *parts) launch() {
 		p.working.run(p.relay.Run)
 	}
 	p.working.run(p.pulse)
+	p.working.run(p.look)
 	p.working.run(p.maintain)
 	p.working.run(p.replays.Run)
 	for _, sweep := range p.sweeps {
@@ -256,6 +260,7 @@ func (p *parts) disconnect() {
 			p.log.Warn("the connection to Redis was not closed cleanly", "error", err)
 		}
 	}
+	p.closeTraces()
 	for _, s := range []*store.Store{p.writers, p.workers} {
 		if s != nil {
 			s.Close()

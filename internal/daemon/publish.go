@@ -8,12 +8,16 @@ import (
 
 	"couponlease/internal/amqp"
 	"couponlease/internal/outbox"
+	"couponlease/internal/telemetry"
+	"couponlease/internal/tracing"
 )
 
 // publications lets the outbox publish over AMQP.
 type publications struct {
 	publisher *amqp.Publisher
 	seals     seals
+	metrics   *telemetry.Registry
+	traces    *tracing.Tracer // nil when nothing is traced
 }
 
 // PublishBatch implements outbox.Publisher.
@@ -27,12 +31,21 @@ func (p publications) PublishBatch(ctx context.Context, messages []outbox.Messag
 		}
 	}
 	p.seals.report(lost)
+	var ended func([]error)
+	if p.traces != nil {
+		ended = p.traced(list)
+	}
+	began := time.Now()
 	errs := p.publisher.PublishBatch(ctx, list)
+	p.metrics.Observe(telemetry.ConfirmSeconds, time.Since(began).Seconds())
 	for i, err := range errs {
 		// A message that can never be sent is as hopeless as one that nobody takes.
 		if errors.Is(err, amqp.ErrReturned) || errors.Is(err, amqp.ErrInvalid) {
 			errs[i] = fmt.Errorf("%w: %w", outbox.ErrReturned, err)
 		}
+	}
+	if ended != nil {
+		ended(errs)
 	}
 	return errs
 }

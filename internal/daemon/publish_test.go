@@ -89,7 +89,8 @@ func TestHopelessMessagesAreReturned(t *testing.T) {
 	for _, test := range tests {
 		list = append(list, test.message)
 	}
-	p := publications{publisher, seals{leasetoken.Random(), telemetry.New(), quietLog()}}
+	metrics := telemetry.New()
+	p := publications{publisher, seals{leasetoken.Random(), metrics, quietLog()}, metrics, nil}
 	for i, err := range p.PublishBatch(t.Context(), list, time.Now()) {
 		if got := errors.Is(err, outbox.ErrReturned); got != tests[i].returned || err != nil != tests[i].returned {
 			t.Errorf("%s: error %v, want returned: %v", tests[i].name, err, tests[i].returned)

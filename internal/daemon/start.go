@@ -79,6 +79,9 @@ func (p *parts) open(ctx context.Context) (err error) {
 	if p.workers, err = store.Open(ctx, p.cfg.Postgres(), options); err != nil {
 		return err
 	}
+	if err = p.openTraces(ctx); err != nil {
+		return err
+	}
 	if p.brokerTLS, err = p.cfg.BrokerTLS(); err != nil {
 		return err
 	}

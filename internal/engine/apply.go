@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -34,6 +35,9 @@ type Options struct {
 	OnCommit func(rows []coupon.OutboxRow)
 	// OnBatch is told the size of each batch that was committed.
 	OnBatch func(requests int)
+	// Follow begins to trace one attempt at a transaction. What it returns, unless that
+	// is nil, is told how often the attempt was decided, and its error. Nil traces none.
+	Follow func(requests []coupon.Request) (ended func(decided int, err error))
 }
 
 // Engine answers requests. Its methods may be called from any goroutine.
@@ -75,11 +79,22 @@ func (e *Engine) Stats() batcher.Stats { return e.batches.Stats() }
 // Applied is the number of requests committed so far.
 func (e *Engine) Applied() int64 { return e.applied.Load() }
 
+// errPanicked ends a trace; the batcher makes an error of the panic itself.
+var errPanicked = errors.New("panicked")
+
 // apply is one batch: one transaction, decided in the order of arrival.
-func (e *Engine) apply(ctx context.Context, requests []coupon.Request) ([]coupon.Outcome, error) {
-	outcomes := make([]coupon.Outcome, len(requests))
+func (e *Engine) apply(ctx context.Context, requests []coupon.Request) (outcomes []coupon.Outcome, err error) {
+	decided := 0
+	if e.options.Follow != nil {
+		if ended := e.options.Follow(requests); ended != nil {
+			defer func() { ended(decided, err) }()
+		}
+	}
+	outcomes = make([]coupon.Outcome, len(requests))
 	var rows []coupon.OutboxRow
-	err := e.ledger.Apply(ctx, requests, func(world *coupon.World) {
+	err = errPanicked // unless it returns
+	err = e.ledger.Apply(ctx, requests, func(world *coupon.World) {
+		decided++
 		for i := range requests {
 			outcomes[i] = coupon.Decide(world, &requests[i])
 		}

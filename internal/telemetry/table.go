@@ -6,6 +6,8 @@
 // No label can take more than a hundred values.
 package telemetry
 
+import "slices"
+
 // Kind is what a metric does over time.
 type Kind string
 
@@ -82,7 +84,7 @@ type Metric struct {
 
 // Table lists all metrics.
 func Table() []Metric {
-	return append(append(messageMetrics(), outboxMetrics()...), processMetrics()...)
+	return slices.Concat(messageMetrics(), flowMetrics(), outboxMetrics(), processMetrics())
 }
 
 func messageMetrics() []Metric {

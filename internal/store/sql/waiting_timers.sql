@@ -1,0 +1,11 @@
+-- How many of the timers that were due last, before a while ago, still have their lease.
+select count(*)
+from (
+    select t.coupon_id, t.lease_id, t.version
+    from lease_timer t
+    where t.due_at <= now() - $1 * interval '1 microsecond'
+    order by t.due_at desc
+    limit $2
+) due
+join user_coupon c on c.coupon_id = due.coupon_id and c.lease_id = due.lease_id and c.lease_version = due.version
+where c.state = 'LOCKED'
