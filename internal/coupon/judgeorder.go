@@ -79,6 +79,8 @@ func (g group) discounted(named *Named, c *Coupon, ended func(coupon, redemption
 		return false
 	case c != nil && (c.UsedBy(g.head.ID) || c.LeasedTo(g.head.ID)):
 		return false
+	case c != nil && c.State == Used && named.RedemptionID != "":
+		return false // two orders have redeemed it, which is found about the coupon
 	case named.Refusal == Returned || len(named.Reviews) > 0:
 		return false // a refund took it back, or a person has the case
 	default:

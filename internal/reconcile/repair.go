@@ -1,0 +1,102 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"couponlease/internal/coupon"
+)
+
+// Repair asks the engine for what findings can be repaired by. Nothing is changed but by
+// the engine, which decides again from what is known then.
+type Repair struct {
+	Engine Engine
+	// Reason is why, for the audit log.
+	Reason string
+	// Rate is the most requests in a second.
+	Rate int
+	// Patience is how long a payment may wait for its order.
+	Patience time.Duration
+}
+
+// repairChunk is how many requests are submitted together.
+const repairChunk = 100
+
+// command is what a finding can be repaired by; nil when a person has to see to it.
+func (p *Repair) command(f *Record) coupon.Command {
+	switch f.Fault {
+	case coupon.FaultPaidNotRedeemed, coupon.FaultClosedStillLocked, coupon.FaultGivenUpStillHeld,
+		coupon.FaultReviewNotOpened:
+		return coupon.SettleOrder{Order: f.Order}
+	case coupon.FaultOrphanLease:
+		return coupon.SettleLease{Coupon: f.Coupon, Order: f.Order}
+	case coupon.FaultOrphanPayment:
+		return coupon.ReportOrphan{Order: f.Order, Patience: p.Patience}
+	default:
+		return nil
+	}
+}
+
+// run goes through what a run has found.
+func (p *Repair) run(ctx context.Context, books Books, s *Summary) (repaired int64, err error) {
+	for after := ""; ; {
+		page, err := books.Findings(ctx, FindingFilter{Run: s.ID, OpenOnly: true, After: after, Limit: repairChunk})
+		if err != nil || len(page) == 0 {
+			return repaired, err
+		}
+		after = page[len(page)-1].ID
+		began := time.Now()
+		done, asked, err := p.page(ctx, books, s, page)
+		repaired += done
+		if err != nil {
+			return repaired, err
+		}
+		pause(ctx, time.Duration(asked)*time.Second/time.Duration(max(1, p.Rate))-time.Since(began))
+	}
+}
+
+func (p *Repair) page(ctx context.Context, books Books, s *Summary, page []Record) (repaired int64, asked int, err error) {
+	now, err := books.Now(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	var requests []coupon.Request
+	var about []string
+	for i := range page {
+		command := p.command(&page[i])
+		if command == nil {
+			continue
+		}
+		arguments, err := json.Marshal(command)
+		if err != nil {
+			return 0, 0, fmt.Errorf("write a repair down: %w", err)
+		}
+		key := "reconcile/" + s.ID + "/" + page[i].ID
+		requests = append(requests, coupon.Request{
+			ID: key, Key: key, Hash: sha256.Sum256(arguments), At: now, Actor: s.Actor, Fact: command,
+			Audit: &coupon.Audit{Reason: p.Reason, Arguments: arguments},
+		})
+		about = append(about, page[i].ID)
+	}
+	if len(requests) == 0 {
+		return 0, 0, nil
+	}
+	outcomes, errs := p.Engine.SubmitAll(ctx, requests)
+	for i := range requests {
+		if errs[i] != nil {
+			return repaired, len(requests), fmt.Errorf("repair finding %s: %w", about[i], errs[i])
+		}
+		if outcomes[i].Status == coupon.Applied {
+			repaired++
+		}
+		answer := string(outcomes[i].Code)
+		s.Repairs[answer]++
+		if err := books.NoteRepair(ctx, about[i], answer); err != nil {
+			return repaired, len(requests), err
+		}
+	}
+	return repaired, len(requests), nil
+}

@@ -1,0 +1,1 @@
+update finding set repair = $2 where finding_id = $1
