@@ -13,6 +13,7 @@ var (
 	amqp      = []string{"github.com/rabbitmq/amqp091-go", "github.com/ThreeDotsLabs/watermill-amqp"}
 	goRedis   = []string{"github.com/redis/go-redis"}
 	watermill = []string{"github.com/ThreeDotsLabs/watermill"}
+	otel      = []string{"go.opentelemetry.io"}
 )
 
 // The layers, from the top down.
@@ -94,6 +95,14 @@ var directions = []direction{
 		name: "watermill: at the edge only", but: slices.Concat(own("internal/amqp"), edges), never: watermill,
 		reason:  "use cases run in the simulator, which has no broker and no router",
 		breaker: "internal/outbox", breaks: "github.com/ThreeDotsLabs/watermill/message",
+	}, {
+		name: "OpenTelemetry: internal/tracing only", but: own("internal/tracing"), never: otel,
+		reason:  "everybody else says what happens through small hooks, which cost nothing while nothing is traced",
+		breaker: "router", breaks: "go.opentelemetry.io/otel/trace",
+	}, {
+		name: "tracing: at the edge only", but: slices.Concat(own("internal/tracing"), edges), never: own("internal/tracing"),
+		reason:  "use cases and adapters are followed by whoever wires them",
+		breaker: "internal/engine", breaks: module + "/internal/tracing",
 	}, {
 		name: "use cases do not know adapters", of: useCases, never: adapters, reach: true,
 		reason:  "a use case names what it needs in an interface; store, amqp and quota satisfy it",

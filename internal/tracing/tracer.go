@@ -29,8 +29,9 @@ type Options struct {
 
 // Tracer makes spans. It is safe for concurrent use; nil makes none.
 type Tracer struct {
-	provider *sdk.TracerProvider
-	tracer   trace.Tracer
+	provider   *sdk.TracerProvider
+	tracer     trace.Tracer
+	heedSender bool
 }
 
 // Limits on what waits to be exported; what comes on top is dropped, and never waits.
@@ -66,7 +67,7 @@ func New(exporter sdk.SpanExporter, options Options) *Tracer {
 			sdk.WithMaxQueueSize(queueMost), sdk.WithMaxExportBatchSize(batchMost),
 			sdk.WithBatchTimeout(exportEvery), sdk.WithExportTimeout(exportTimeout)),
 	)
-	return &Tracer{provider: provider, tracer: provider.Tracer("couponlease")}
+	return &Tracer{provider: provider, tracer: provider.Tracer("couponlease"), heedSender: options.HeedSender}
 }
 
 // Close exports what is left and takes no more.
@@ -99,13 +100,15 @@ func format(span trace.Span) string {
 	return carrier[header]
 }
 
+// contextLength is that of a traceparent of version 00.
+const contextLength = len("00-") + 32 + len("-") + 16 + len("-01")
+
 // isFollowed reads the sampled flag of a traceparent, without parsing the rest.
 func isFollowed(traceParent string) bool {
-	const length = len("00-") + 32 + len("-") + 16 + len("-01")
-	if len(traceParent) != length {
+	if len(traceParent) != contextLength {
 		return false
 	}
-	switch traceParent[length-1] {
+	switch traceParent[contextLength-1] {
 	case '1', '3', '5', '7', '9', 'b', 'd', 'f':
 		return true
 	}
