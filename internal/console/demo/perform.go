@@ -13,6 +13,7 @@ import (
 	"couponlease/internal/amqp"
 	"couponlease/internal/console"
 	"couponlease/internal/coupon"
+	"couponlease/internal/deadletter"
 )
 
 // settleTimeout bounds how long the daemons may take until nothing is left to do.
@@ -176,6 +177,13 @@ func (d *demo) judge(ctx context.Context) (err error) {
 	}
 	if r.Check, err = d.database.Check(ctx, console.CheckOptions{Limit: 10, Overdue: time.Minute}); err != nil {
 		return err
+	}
+	letters, err := d.database.DeadStats(ctx, deadletter.Filter{})
+	if err != nil {
+		return err
+	}
+	if letters.Letters > 0 {
+		r.problem("%d messages became dead letters", letters.Letters)
 	}
 	if err := d.database.EachHistory(ctx, d.compare); err != nil {
 		return err
