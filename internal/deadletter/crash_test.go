@@ -2,11 +2,13 @@ package deadletter_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,8 +44,31 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code, err := withPrograms(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
+
+// programs is where coupond and couponctl are, which all tests here share.
+var programs string
+
+// withPrograms builds the programs for the time of run.
+func withPrograms(run func() int) (code int, err error) {
+	if programs, err = os.MkdirTemp("", "deadletter"); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
+	build := exec.Command("go", "build", "-o", programs, "couponlease/cmd/coupond", "couponlease/cmd/couponctl")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	return run(), nil
+}
+
+func program(name string) string { return filepath.Join(programs, name) }
 
 // lethal ends the process when it is asked about one message, as running out of memory
 // would.
@@ -128,7 +153,7 @@ func TestT46T48T50CrashLoopEndsAndIsReplayed(t *testing.T) {
 	}
 
 	// Declaring, it would refuse to work with the limit of this test.
-	fleet.Start(t, fleet.Binary(t), space, "--topology", "off")
+	fleet.Start(t, program("coupond"), space, "--topology", "off")
 	space.WaitForReceipts(t, len(facts)-1)
 	letter := filed(t, space, 1)[0]
 	if letter.MessageID != poison || letter.Reason != deadletter.CrashLoop || letter.Queue != amqp.QueuePaymentSucceeded ||

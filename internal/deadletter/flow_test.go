@@ -96,7 +96,7 @@ func TestT54DeadLettersWaitForTheDatabase(t *testing.T) {
 	proxy := testkit.NewProxy(t, space.PostgresURL)
 	behind := *space
 	behind.PostgresURL = proxy.URL
-	binary := fleet.Binary(t)
+	binary := program("coupond")
 	process := fleet.Start(t, binary, &behind)
 	const letters = 150
 	facts := payments(letters)
@@ -136,7 +136,7 @@ func TestT65ReplaySurvivesAKillAndAnOutage(t *testing.T) {
 	proxy := testkit.NewProxy(t, space.PostgresURL)
 	behind := *space
 	behind.PostgresURL = proxy.URL
-	binary := fleet.Binary(t)
+	binary := program("coupond")
 	const letters = 300
 	fileMany(t, space, letters)
 	process := fleet.Start(t, binary, &behind)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,7 +40,6 @@ func TestManyLetters(t *testing.T) {
 	fileMany(t, space, letters)
 	took("%d letters were filed", letters)
 	ctl := couponctl(t, space)
-	took("couponctl was built")
 	out := ctl("dead", "replay", "--state", "NEW", "--dry-run")
 	if n := strings.Count(out, string(deadletter.WouldApply)); n != letters+1 {
 		t.Errorf("%d letters were predicted to be applied, want %d", n-1, letters)
@@ -55,8 +53,8 @@ func TestManyLetters(t *testing.T) {
 	took("grouped")
 	ctl("dead", "list", "--text", "payment-of-nobody")
 	took("searched for a text that is nowhere")
-	process := fleet.Start(t, fleet.Binary(t), space)
-	took("coupond was built and started")
+	process := fleet.Start(t, program("coupond"), space)
+	took("coupond was started")
 	out = ctl("dead", "replay", "--state", "NEW", "--yes", "--rate", strconv.Itoa(deadletter.MaxRate), "--reason", "all", "--wait")
 	took("replayed")
 	if !strings.Contains(out, "DONE") || strings.Contains(out, "FAILED") {
@@ -103,17 +101,13 @@ func fileMany(t *testing.T, space *fleet.Space, n int) {
 	}
 }
 
-// couponctl builds the operator's program and gives what runs it: what it wrote, with the
+// couponctl gives what runs the operator's program: what it wrote, with the
 // memory that it took at most checked.
 func couponctl(t *testing.T, space *fleet.Space) func(args ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "couponctl")
-	if out, err := exec.Command("go", "build", "-o", path, "couponlease/cmd/couponctl").CombinedOutput(); err != nil {
-		t.Fatalf("build couponctl: %v\n%s", err, out)
-	}
 	return func(args ...string) string {
 		t.Helper()
-		command := exec.Command(path, args...)
+		command := exec.Command(program("couponctl"), args...)
 		command.Env = append(os.Environ(), "COUPONLEASE_POSTGRES_URL="+space.PostgresURL)
 		var out, errs bytes.Buffer
 		command.Stdout, command.Stderr = &out, &errs
