@@ -177,6 +177,8 @@ type listener struct {
 	mu     sync.Mutex
 	byType map[string]int
 	ids    map[string]bool
+	// contexts are the traceparents of events, by the coupon they are about.
+	contexts map[string]string
 }
 
 // listen binds a queue to the events from now on.
@@ -196,13 +198,14 @@ func (s *shop) listen() *listener {
 		stats := subscriber.Stats()
 		return stats[0].Consuming, fmt.Sprintf("%+v", stats)
 	})
-	l := &listener{byType: map[string]int{}, ids: map[string]bool{}}
+	l := &listener{byType: map[string]int{}, ids: map[string]bool{}, contexts: map[string]string{}}
 	go func() {
 		for msg := range incoming {
 			l.mu.Lock()
 			if !l.ids[msg.UUID] {
 				l.ids[msg.UUID] = true
 				l.byType[msg.Metadata.Get(amqp.MetaType)]++
+				l.contexts[msg.Metadata.Get("cloudEvents:subject")] = msg.Metadata.Get("traceparent")
 			}
 			l.mu.Unlock()
 			msg.Ack()
