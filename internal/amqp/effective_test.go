@@ -1,8 +1,8 @@
 package amqp
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -53,11 +53,9 @@ func TestPoliciesThatEndangerMessagesAreRefusedAtStart(t *testing.T) {
 				Name: test.name, Pattern: test.pattern, ApplyTo: "queues", Priority: 1, Definition: test.definition,
 			})
 			t.Cleanup(func() { b.DeletePolicy(t, test.name) })
-			var got []string
-			testkit.Eventually(t, 10*time.Second, "the policy applies", func() (bool, string) {
-				got = overruled()
-				return cmp.Equal(test.want, got), strings.Join(got, "\n")
-			})
+			if diff := cmp.Diff(test.want, overruled()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
 			for _, mode := range []Mode{ModeDeclare, ModeVerify} {
 				err := Ensure(testContext(t), b.conn, layout, mode, m)
 				if refused := errors.Is(err, ErrLayoutDiffers); refused != (test.want != nil) {
@@ -72,28 +70,90 @@ func TestPoliciesThatEndangerMessagesAreRefusedAtStart(t *testing.T) {
 
 // TestJoinedArguments holds what brokers make of two values.
 func TestJoinedArguments(t *testing.T) {
-	layout := DefaultLayout(Options{})
-	for name, test := range map[string]struct{ policy, want string }{
-		"no limit, no effect": {`{"delivery-limit": -1}`, ""},
-		"same as the queue":   {`{"delivery-limit": 50, "overflow": "reject-publish"}`, ""},
-		"nothing":             {`{}`, ""},
-		"nothing, as a list":  {`[]`, ""},
-		"other ways, ignored": {`{"dead-letter-strategy": "at-most-once", "dead-letter-exchange": "x"}`, ""},
-		"another key":         {`{"dead-letter-routing-key": "x"}`, "dead-letter-routing-key is x, not none"},
-		"what does no harm":   {`{"max-length": 5, "queue-leader-locator": "balanced"}`, ""},
+	layout, err := DefaultLayout(Options{}).For(QueueClaims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := func(n float64) map[string]any { return map[string]any{"delivery-limit": n} }
+	for name, test := range map[string]struct {
+		policy, operator map[string]any
+		want             string
+	}{
+		"no limit, no effect": {policy: limit(-1)},
+		"same as the queue":   {policy: map[string]any{"delivery-limit": 50.0, "overflow": "reject-publish"}},
+		"nothing":             {},
+		"other ways, ignored": {policy: map[string]any{"dead-letter-strategy": "at-most-once", "dead-letter-exchange": "x"}},
+		"what does no harm":   {policy: map[string]any{"max-length": 5.0, "queue-leader-locator": "balanced"}},
+		"another key": {policy: map[string]any{"dead-letter-routing-key": "x"},
+			want: "by policy own: dead-letter-routing-key is x, not none"},
+		"the operator's":   {operator: limit(7), want: "by policy theirs: delivery-limit is 7, not 50"},
+		"the lower one":    {policy: limit(9), operator: limit(7), want: "by policy own and theirs: delivery-limit is 7, not 50"},
+		"the other is low": {policy: limit(5), operator: limit(7), want: "by policy own and theirs: delivery-limit is 5, not 50"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			queue, _ := layout.Queue(QueueClaims)
-			found := managedObject{Name: QueueClaims, Args: queue.Args, PolicyDefinition: json.RawMessage(test.policy)}
+			rules := func(name string, definition map[string]any) []policyRule {
+				return []policyRule{{Name: name, Pattern: ".*", ApplyTo: "all", Definition: definition}}
+			}
+			var own, operator ruling
+			if test.policy != nil {
+				own = applies(rules("own", test.policy), QueueClaims)
+			}
+			if test.operator != nil {
+				operator = applies(rules("theirs", test.operator), QueueClaims)
+			}
 			got := ""
-			for _, d := range layout.overruled([]managedObject{found}) {
-				_, got, _ = strings.Cut(d.Detail, ": ")
+			for _, d := range layout.overruled(func(string) ruling { return own.under(operator) }) {
+				got += d.Detail
 			}
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
+}
+
+func TestTheStrongestPolicyAppliesAlone(t *testing.T) {
+	rules := []policyRule{
+		{Name: "weak", Pattern: "^coupon-", ApplyTo: "queues", Priority: 1},
+		{Name: "strong", Pattern: "claims$", ApplyTo: "quorum_queues", Priority: 5},
+		{Name: "middle", Pattern: "^coupon-", ApplyTo: "all", Priority: 3},
+		{Name: "exchanges", Pattern: ".*", ApplyTo: "exchanges", Priority: 9},
+		{Name: "streams", Pattern: ".*", ApplyTo: "streams", Priority: 9},
+	}
+	for queue, want := range map[string][]string{
+		QueueClaims: {"strong"}, QueueCommands: {"middle"}, "coupon.delay-level-01": nil,
+	} {
+		if got := applies(rules, queue).names; !slices.Equal(got, want) {
+			t.Errorf("%s: %s, want %s", queue, got, want)
+		}
+	}
+}
+
+// TestFewerRightsSeePoliciesLater: a user who may not see policies is told with the
+// queues what came of them.
+func TestFewerRightsSeePoliciesLater(t *testing.T) {
+	b := newBroker(t)
+	b.SetPolicy(t, testkit.Policy{
+		Name: "low", Pattern: "^coupon-claims$", ApplyTo: "queues", Definition: map[string]any{"delivery-limit": 3},
+	})
+	b.SetUserTags(t, "management")
+	m, err := NewManagement(b.asItsUser(), b.VHost, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, 20*time.Second, "the policy is seen", func() (bool, string) {
+		err := Ensure(testContext(t), b.conn, DefaultLayout(Options{}), ModeDeclare, m)
+		return errors.Is(err, ErrLayoutDiffers) && strings.Contains(err.Error(), "by policy low"), fmt.Sprint(err)
+	})
+}
+
+// asItsUser is the management API for the user of the virtual host.
+func (b broker) asItsUser() string {
+	_, rest, found := strings.Cut(b.ManagementURL, "@")
+	if !found {
+		_, rest, _ = strings.Cut(b.ManagementURL, "//")
+	}
+	return "http://" + b.VHost + ":" + b.VHost + "@" + rest
 }
 
 func TestHealthOfTheBroker(t *testing.T) {
@@ -126,11 +186,7 @@ func TestHealthOfTheBroker(t *testing.T) {
 // TestTheManagementAPITellsEachItsOwn: a user without the tags is told so.
 func TestTheManagementAPITellsEachItsOwn(t *testing.T) {
 	b := newBroker(t)
-	address := strings.Replace(b.ManagementURL, "//", "//"+b.VHost+":"+b.VHost+"@", 1)
-	if _, rest, found := strings.Cut(b.ManagementURL, "@"); found {
-		address = "http://" + b.VHost + ":" + b.VHost + "@" + rest
-	}
-	m, err := NewManagement(address, b.VHost, nil)
+	m, err := NewManagement(b.asItsUser(), b.VHost, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

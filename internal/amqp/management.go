@@ -67,10 +67,6 @@ type managedObject struct {
 	Kind      string         `json:"type"`
 	Args      map[string]any `json:"arguments"`
 	IsDurable bool           `json:"durable"`
-	// The names of the policies that apply to a queue, and what they say together.
-	Policy           string          `json:"policy"`
-	OperatorPolicy   string          `json:"operator_policy"`
-	PolicyDefinition json.RawMessage `json:"effective_policy_definition"`
 }
 
 // description is what an object is, in one line that can be compared.

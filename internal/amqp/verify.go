@@ -151,7 +151,11 @@ func compareManaged(
 		}
 	}
 	differences = append(differences, compareBindings(layout, known, bindings)...)
-	differences = append(differences, layout.overruled(found["queue"])...)
+	rulingOf, err := management.rulings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	differences = append(differences, layout.overruled(rulingOf)...)
 	slices.SortStableFunc(differences, func(a, b Difference) int {
 		return strings.Compare(a.Object+a.Name, b.Object+b.Name)
 	})

@@ -99,6 +99,12 @@ func (b Broker) SetPolicy(t testing.TB, p Policy) {
 	b.ask(t, http.MethodPut, p, nil, "policies", b.VHost, p.Name)
 }
 
+// SetUserTags gives the user of the virtual host tags, which say what the management API shows to it.
+func (b Broker) SetUserTags(t testing.TB, tags string) {
+	t.Helper()
+	b.ask(t, http.MethodPut, map[string]string{"password": b.VHost, "tags": tags}, nil, "users", b.VHost)
+}
+
 // DeletePolicy takes a policy away that must be there.
 func (b Broker) DeletePolicy(t testing.TB, name string) {
 	t.Helper()
