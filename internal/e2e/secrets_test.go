@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,18 +17,20 @@ import (
 	"couponlease/internal/amqp"
 	"couponlease/internal/coupon"
 	"couponlease/internal/fleet"
+	"couponlease/internal/testkit"
 	"couponlease/messages"
 )
 
 // A lease token is seen by its asker and by nobody else: not in the log at its most
-// talkative, not in the database, not in events, dead letters, answers to others or
-// metrics. Nor is the key that tokens are made from.
+// talkative, not in the database, not in events, dead letters, answers to others, metrics
+// or traces. Nor is the key that tokens are made from.
 func TestTokensAreNowhere(t *testing.T) {
 	space := fleet.NewSpace(t)
 	space.Import(t, []string{"C1", "C2", "C3"})
 	bindEvents(t, space)
+	collector := testkit.Traces(t)
 	process := fleet.Start(t, fleet.Binary(t), space, "--log-level", "debug", "--retry-tiers", "1s", "--outbox-shards", "2",
-		"--dead-letters", "leave")
+		"--dead-letters", "leave", "--trace-endpoint", collector.URL, "--trace-share", "1")
 	a, stranger := directAsker(t, space), directAsker(t, space)
 	secrets, leases := useTokens(t, space, a)
 	stranger.want("LEASE_GONE", messages.TypeReleaseLease, fields{
@@ -45,15 +48,19 @@ func TestTokensAreNowhere(t *testing.T) {
 		"dead letters":       drain(t, space, amqp.QueueDead, 3),
 		"answers to a third": strings.Join(stranger.bodies, "\n"),
 		"metrics":            page(t, process.URL()+"/metrics"),
+		"traces":             traces(t, collector, "BAD_JSON", "ID_REUSE", "IDEMPOTENCY_MISMATCH", "send reply"),
 	}
 	for _, found := range []struct{ place, text string }{
 		{"log", "coupond is at work"}, {"database", leases["lock"]}, {"events", leases["lock"]},
 		{"dead letters", "FIELD_MISSING"}, {"dead letters", "BAD_JSON"}, {"answers to a third", "LEASE_GONE"},
-		{"metrics", "couponlease_"},
+		{"metrics", "couponlease_"}, {"traces", "process coupon-commands"}, {"database", person},
 	} {
 		if !strings.Contains(places[found.place], found.text) {
 			t.Errorf("the search in %s has not even found %q in %d bytes", found.place, found.text, len(places[found.place]))
 		}
+	}
+	if strings.Contains(places["traces"], person) {
+		t.Error("a person is in the traces")
 	}
 	for name, secret := range secrets {
 		for form, text := range forms(secret) {
@@ -64,6 +71,20 @@ func TestTokensAreNowhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// person is somebody who buys.
+const person = "person-4711"
+
+// traces waits until what was traced has come, to the last of it.
+func traces(t *testing.T, collector *testkit.Collector, last ...string) string {
+	t.Helper()
+	testkit.Eventually(t, time.Minute, "all traces have come", func() (bool, string) {
+		text := collector.Text()
+		missing := slices.DeleteFunc(slices.Clone(last), func(part string) bool { return strings.Contains(text, part) })
+		return len(missing) == 0, fmt.Sprintf("%d bytes without %q", len(text), missing)
+	})
+	return collector.Text()
 }
 
 // useTokens lets tokens go everywhere they may: quotes, orders, tills, renewals,
@@ -82,7 +103,7 @@ func useTokens(t *testing.T, space *fleet.Space, a *asker) (secrets, leases map[
 		"idempotencyKey": "k4", "code": "c2", "orderId": till.RedeemNo, "leaseToken": string(till.LeaseToken),
 	})
 	order := fields{
-		"orderId": "A", "customerId": "u1", "coupons": []fields{{"code": "c1", "leaseToken": token}},
+		"orderId": "A", "customerId": person, "coupons": []fields{{"code": "c1", "leaseToken": token}},
 		"payable": fields{"amount": 100, "currency": "EUR"}, "occurredAt": time.Now().UTC().Format(time.RFC3339),
 	}
 	a.fact(messages.TypeOrderPlaced, "placed-A", order)
@@ -149,13 +170,14 @@ func drain(t *testing.T, space *fleet.Space, queue string, count int) string {
 	return all.String()
 }
 
-// dumpDatabase gives every row of every table as XML.
+// dumpDatabase gives every row of every table as JSON, with bytes in hex.
 func dumpDatabase(t *testing.T, space *fleet.Space) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, "psql", "--no-psqlrc", "-At", "-c",
-		"set xmlbinary = hex; select schema_to_xml(current_schema(), true, false, '')", space.PostgresURL)
+	command := exec.CommandContext(ctx, "psql", "--no-psqlrc", "-At", "-v", "ON_ERROR_STOP=1", space.PostgresURL)
+	command.Stdin = strings.NewReader(`select format('select row_to_json(t) from %I t', table_name)
+		from information_schema.tables where table_schema = current_schema() \gexec`)
 	text, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("dump the database with psql (of the package postgresql-client): %v\n%s", err, text)
