@@ -49,6 +49,8 @@ type cli struct {
 	Review     reviewCommand             `cmd:"" help:"Show cases that wait for a person, and decide them."`
 	Dead       deadCommand               `cmd:"" help:"Find, correct and replay messages that could not be applied."`
 	Jobs       jobsCommand               `cmd:"" help:"Follow and steer replays of dead letters."`
+	Reconcile  reconcileCommand          `cmd:"" help:"Find what is wrong between orders, payments, refunds and coupons."`
+	Gate       gateCommand               `cmd:"" help:"Say whether anything stands against a release."`
 	Check      checkCommand              `cmd:"" help:"Prove the invariants on the whole database."`
 	Replay     replayCommand             `cmd:"" help:"Prove that the ledger gives every coupon as it is."`
 	Doctor     doctorCommand             `cmd:"" help:"Find out what is wrong with the installation, and what to do."`

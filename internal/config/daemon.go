@@ -62,6 +62,10 @@ type Daemon struct {
 
 	SweepShards int `name:"sweep-shards" env:"COUPONLEASE_SWEEP_SHARDS" default:"4" min:"1" max:"256" group:"Sweeper" help:"Parts into which sweeping is divided among replicas. The same on all replicas, or some leases are walked twice, which changes nothing."`
 
+	ReconcileInterval time.Duration `name:"reconcile-interval" env:"COUPONLEASE_RECONCILE_INTERVAL" default:"1h" min:"0s" max:"168h" group:"Sweeper" help:"Time between two runs of reconciliation, of which one of all replicas at a time does each. 0s: this replica does none."`
+
+	ReconcileRepair string `name:"reconcile-repair" env:"COUPONLEASE_RECONCILE_REPAIR" default:"off" oneof:"on off" group:"Sweeper" help:"Whether the engine is asked to repair what reconciliation finds; off only tells."`
+
 	InboxRetentionDays int `name:"inbox-retention-days" env:"COUPONLEASE_INBOX_RETENTION_DAYS" default:"14" min:"1" max:"3650" group:"Process" help:"Whole days for which messages are remembered by id; after that only business keys protect against repeats."`
 
 	DeadRetentionDays int `name:"dead-retention-days" env:"COUPONLEASE_DEAD_RETENTION_DAYS" default:"90" min:"1" max:"3650" group:"Process" help:"Whole days for which dead letters are kept that are resolved or discarded, and replays that are over."`

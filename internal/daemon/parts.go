@@ -17,6 +17,7 @@ import (
 	"couponlease/internal/deadletter"
 	"couponlease/internal/engine"
 	"couponlease/internal/outbox"
+	"couponlease/internal/reconcile"
 	"couponlease/internal/store"
 	"couponlease/internal/telemetry"
 	"couponlease/internal/tracing"
@@ -43,6 +44,7 @@ type parts struct {
 	router           runner
 	queues           []string
 	sweeps           []sweep
+	schedule         *reconcile.Schedule // nil when switched off
 
 	routerDone chan error
 	// sweeping and working end the background work: what submits requests first.
@@ -128,6 +130,7 @@ func (p *parts) build() error {
 	}
 	p.router = r
 	p.sweeps = p.newSweeps()
+	p.schedule = p.newSchedule()
 	return nil
 }
 
@@ -192,10 +195,14 @@ func (p *parts) launch() {
 	}
 	p.working.run(p.pulse)
 	p.working.run(p.look)
+	p.working.run(p.figures)
 	p.working.run(p.maintain)
 	p.working.run(p.replays.Run)
 	for _, sweep := range p.sweeps {
 		p.sweeping.run(sweep.Run)
+	}
+	if p.schedule != nil {
+		p.sweeping.run(p.schedule.Run)
 	}
 	p.routerDone = make(chan error, 1)
 	go func() { p.routerDone <- p.router.Run(context.Background()) }()

@@ -21,6 +21,8 @@ var (
 	suspectOrdersSQL string
 	//go:embed sql/suspect_templates.sql
 	suspectTemplatesSQL string
+	//go:embed sql/suspect_plans.sql
+	suspectPlansSQL string
 	//go:embed sql/suspect_outbox.sql
 	suspectOutboxSQL string
 	//go:embed sql/bound_coupons.sql
@@ -68,6 +70,7 @@ func (w *faultWalk) run(ctx context.Context) error {
 		return err
 	}
 	t := &trip{}
+	t.exec("set the style of plans", suspectPlansSQL)
 	t.query("ask for the size", booksSizeSQL, func(rows pgx.Rows) error {
 		var coupons, orders int64
 		err := rows.Scan(&coupons, &orders)

@@ -64,7 +64,7 @@ func fill(t testing.TB, s *Store, n int) {
 	for _, step := range usedCoupons {
 		execute(t, s, step.statement, n)
 	}
-	execute(t, s, `analyze`)
+	execute(t, s, `analyze user_coupon, coupon_operation, coupon_lock, coupon_redemption, order_fact, order_coupon`)
 }
 
 // couponOf names the coupon of one number.

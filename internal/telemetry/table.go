@@ -84,7 +84,7 @@ type Metric struct {
 
 // Table lists all metrics.
 func Table() []Metric {
-	return slices.Concat(messageMetrics(), flowMetrics(), outboxMetrics(), processMetrics())
+	return slices.Concat(messageMetrics(), flowMetrics(), outboxMetrics(), reconcileMetrics(), processMetrics())
 }
 
 func messageMetrics() []Metric {

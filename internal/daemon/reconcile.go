@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"couponlease/internal/config"
+	"couponlease/internal/coupon"
+	"couponlease/internal/outbox"
+	"couponlease/internal/reconcile"
+	"couponlease/internal/telemetry"
+)
+
+const (
+	// reconcilePart is the number of the lease for reconciliation, behind those of the
+	// sweeps.
+	reconcilePart = 3 * outbox.MaxShards
+	// figuresInterval is how often the figures of gates are read.
+	figuresInterval = 30 * time.Second
+)
+
+// newSchedule is nil when reconciliation is switched off on this replica.
+func (p *parts) newSchedule() *reconcile.Schedule {
+	if p.cfg.ReconcileInterval == 0 {
+		return nil
+	}
+	patience := coupon.DefaultPatience()
+	options := reconcile.RunOptions{Actor: "reconciliation@" + p.host, Patience: patience, AtLeisure: true}
+	if p.cfg.ReconcileRepair == config.On {
+		options.Repair = &reconcile.Repair{
+			Engine: p.engine, Reason: "scheduled reconciliation", Rate: p.cfg.SweepRate, Patience: patience.Payment,
+		}
+	}
+	return &reconcile.Schedule{
+		Books: p.workers, Leases: p.workers, Part: reconcilePart, Owner: p.owner,
+		Last: func(ctx context.Context) (*reconcile.Run, error) {
+			return p.workers.LastRun(ctx, reconcile.OwnBooks)
+		},
+		Interval: p.cfg.ReconcileInterval, Options: options, Logger: p.log,
+	}
+}
+
+// figures reads again and again what the gates are judged by.
+func (p *parts) figures(ctx context.Context) {
+	var latest atomic.Pointer[reconcile.Figures]
+	p.watchFigures(&latest)
+	for ; ctx.Err() == nil; pause(ctx, figuresInterval) {
+		if f, err := p.workers.GateFigures(ctx, leastOverdue); err == nil {
+			latest.Store(&f)
+		} else if ctx.Err() == nil {
+			p.log.Warn("the figures of gates could not be read", "error", err)
+		}
+	}
+}
+
+func (p *parts) watchFigures(latest *atomic.Pointer[reconcile.Figures]) {
+	p.metrics.Read(telemetry.FindingsOpen, func(emit telemetry.Emit) {
+		f := latest.Load()
+		if f == nil {
+			return
+		}
+		for _, fault := range append(coupon.OwnFaults(), coupon.UpstreamFaults()...) {
+			emit(float64(f.Open[fault]), string(fault))
+		}
+	})
+	p.metrics.Read(telemetry.ReconcileAge, func(emit telemetry.Emit) {
+		if f := latest.Load(); f != nil && f.Reconciled {
+			emit(f.ReconciledAge.Seconds())
+		}
+	})
+	p.metrics.Read(telemetry.ReconcileRuns, func(emit telemetry.Emit) {
+		if p.schedule == nil {
+			return
+		}
+		done, failed := p.schedule.Runs()
+		emit(float64(done), "done")
+		emit(float64(failed), "failed")
+	})
+}
