@@ -129,7 +129,7 @@ func (d *doctor) redis(ctx context.Context) []Diagnosis {
 	return d.examine(ctx, check{name, func(ctx context.Context) ([]Diagnosis, error) {
 		facts, err := client.Inspect(ctx)
 		if err != nil {
-			return []Diagnosis{{Severity: SeverityError, Finding: "it is not reached: " + err.Error(),
+			return []Diagnosis{{Severity: SeverityWarning, Finding: "it is not reached: " + err.Error(),
 				Remedy: "see that it runs, and that COUPONLEASE_REDIS_URL names it; the database answers meanwhile"}}, nil
 		}
 		d.clocks.add("Redis", reading{clock: facts.Clock, asked: facts.Asked, answered: facts.Answered})
@@ -137,17 +137,18 @@ func (d *doctor) redis(ctx context.Context) []Diagnosis {
 	}})
 }
 
+// judgeRedis: what Redis knows are hints, so nothing of it is an error but its age.
 func judgeRedis(f quota.Facts) []Diagnosis {
 	diagnoses := []Diagnosis{supportedRedis.judge(f.Version)}
 	add := func(severity Severity, finding, remedy string) {
 		diagnoses = append(diagnoses, Diagnosis{Severity: severity, Finding: finding, Remedy: remedy})
 	}
 	if f.Replica {
-		add(SeverityError, "it is a replica and takes no writes", "name the primary in COUPONLEASE_REDIS_URL")
+		add(SeverityWarning, "it is a replica and takes no writes", "name the primary in COUPONLEASE_REDIS_URL")
 	}
 	if !f.AppendOnly && !f.Snapshots {
-		add(SeverityWarning, "it keeps nothing over a restart: all that it knew has to be built again",
-			"`redis-cli config set appendonly yes`, and the same in its configuration")
+		add(SeverityNote, "it keeps nothing over a restart: the database answers until it knows everything again",
+			"if that is too slow: `redis-cli config set appendonly yes`, and the same in its configuration")
 	}
 	if f.LastSaveFailed {
 		add(SeverityWarning, "it could not write its data to disk", "look at its log and at the room on its disk")

@@ -87,9 +87,9 @@ func TestJudgements(t *testing.T) {
 		"held snapshot":   {judgeServer(store.ServerFacts{Version: "15.1", OldestSnapshot: 2 * time.Hour})[1:], "warning a session has held a snapshot for 2h"},
 		"redis well":      {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, Eviction: "noeviction"})[1:], ""},
 		"redis snapshots": {judgeRedis(quota.Facts{Version: "7.0", Snapshots: true})[1:], ""},
-		"redis forgets":   {judgeRedis(quota.Facts{Version: "7.0"})[1:], "warning it keeps nothing over a restart"},
+		"redis forgets":   {judgeRedis(quota.Facts{Version: "7.0"})[1:], "note it keeps nothing over a restart"},
 		"redis drops":     {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, Eviction: "allkeys-lru"})[1:], "warning it drops keys"},
-		"redis replica":   {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, Replica: true})[1:], "error it is a replica"},
+		"redis replica":   {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, Replica: true})[1:], "warning it is a replica"},
 		"redis disk":      {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, LastSaveFailed: true})[1:], "warning it could not write"},
 	} {
 		t.Run(name, func(t *testing.T) {
