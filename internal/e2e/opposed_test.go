@@ -45,7 +45,7 @@ type opposed struct {
 	lost []error
 }
 
-// Apply listens for errors of the ledger.
+// listened is a ledger whose errors the writer hears of.
 type listened struct {
 	engine.Ledger
 	writer *opposed
@@ -274,7 +274,7 @@ func deadlocksOf(t *testing.T, conn *pgx.Conn) (count int) {
 	testkit.Eventually(t, time.Minute, "the writers' connections are gone", func() (bool, string) {
 		var left int
 		if err := conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity
-			where datname = current_database() and pid <> pg_backend_pid()`).Scan(&left); err != nil {
+			where backend_type = 'client backend' and pid <> pg_backend_pid()`).Scan(&left); err != nil {
 			t.Fatal(err)
 		}
 		return left == 0, fmt.Sprint(left, " are left")
