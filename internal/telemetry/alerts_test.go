@@ -1,0 +1,112 @@
+package telemetry
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"couponlease/internal/coupon"
+	"couponlease/internal/reconcile"
+)
+
+type alert struct {
+	Alert       string            `yaml:"alert"`
+	Expr        string            `yaml:"expr"`
+	For         string            `yaml:"for"`
+	Labels      map[string]string `yaml:"labels"`
+	Annotations map[string]string `yaml:"annotations"`
+}
+
+func alerts(t *testing.T) []alert {
+	t.Helper()
+	text, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct {
+			Name  string  `yaml:"name"`
+			Rules []alert `yaml:"rules"`
+		} `yaml:"groups"`
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Groups) != 1 || file.Groups[0].Name == "" {
+		t.Fatalf("groups %+v", file.Groups)
+	}
+	return file.Groups[0].Rules
+}
+
+// TestAlertsNameWhatThereIs: their metrics are in the table, the values of their labels
+// are faults, and their runbooks are sections of OPERATIONS.md.
+func TestAlertsNameWhatThereIs(t *testing.T) {
+	faults := append(coupon.OwnFaults(), coupon.UpstreamFaults()...)
+	sections := runbooks(t)
+	names := map[string]bool{}
+	for _, rule := range alerts(t) {
+		if names[rule.Alert] || rule.Annotations["summary"] == "" || rule.Labels["severity"] == "" {
+			t.Errorf("%+v lacks something or is there twice", rule)
+		}
+		names[rule.Alert] = true
+		if _, err := time.ParseDuration(rule.For); err != nil {
+			t.Errorf("%s: %v", rule.Alert, err)
+		}
+		metrics := regexp.MustCompile(`couponlease_\w+`).FindAllString(rule.Expr, -1)
+		for _, name := range metrics {
+			if !slices.ContainsFunc(Table(), func(m Metric) bool { return m.Name == name && m.Kind != Histogram }) {
+				t.Errorf("%s: there is no metric %s", rule.Alert, name)
+			}
+		}
+		for _, label := range regexp.MustCompile(`fault=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
+			for _, fault := range strings.Split(label[1], "|") {
+				if !slices.Contains(faults, coupon.Fault(fault)) {
+					t.Errorf("%s: there is no fault %s", rule.Alert, fault)
+				}
+			}
+		}
+		anchor, linked := strings.CutPrefix(rule.Annotations["runbook_url"], "OPERATIONS.md#")
+		if len(metrics) == 0 || !linked || !sections[anchor] {
+			t.Errorf("%s asks %d metrics, and its runbook is %q", rule.Alert, len(metrics), rule.Annotations["runbook_url"])
+		}
+	}
+}
+
+// TestEveryGateHasAnAlertAndARunbook: what a release asks is what wakes people.
+func TestEveryGateHasAnAlertAndARunbook(t *testing.T) {
+	linked := map[string]bool{}
+	for _, rule := range alerts(t) {
+		linked[strings.TrimPrefix(rule.Annotations["runbook_url"], "OPERATIONS.md#")] = true
+	}
+	sections := runbooks(t)
+	gates := reconcile.DefaultThresholds().Judge(reconcile.Figures{})
+	for _, gate := range gates {
+		if !linked[gate.Runbook] || !sections[gate.Runbook] {
+			t.Errorf("gate %s: alert %t, runbook %t", gate.Name, linked[gate.Runbook], sections[gate.Runbook])
+		}
+	}
+	if len(gates) != len(linked) {
+		t.Errorf("%d gates, alerts about %d", len(gates), len(linked))
+	}
+}
+
+// runbooks are the sections of OPERATIONS.md, by their anchors.
+func runbooks(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("../../OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]bool{}
+	for _, match := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		sections[strings.ReplaceAll(strings.ToLower(match[1]), " ", "-")] = true
+	}
+	return sections
+}
