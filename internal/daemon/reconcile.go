@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -65,8 +66,12 @@ func (p *parts) watchFigures(latest *atomic.Pointer[reconcile.Figures]) {
 		}
 	})
 	p.metrics.Read(telemetry.ReconcileAge, func(emit telemetry.Emit) {
-		if f := latest.Load(); f != nil && f.Reconciled {
+		switch f := latest.Load(); {
+		case f == nil:
+		case f.Reconciled:
 			emit(f.ReconciledAge.Seconds())
+		default:
+			emit(math.Inf(1))
 		}
 	})
 	p.metrics.Read(telemetry.ReconcileRuns, func(emit telemetry.Emit) {

@@ -26,7 +26,8 @@ const story = `{"id":"X","setup":{"coupons":{"c1":{},"c2":{}}},"sequence":[
 	{"t":1,"do":"OrderPlaced","order":"B","customer":"u1","coupons":["c1"]},
 	{"t":2,"do":"PaymentSucceeded","order":"A"},
 	{"t":3,"do":"PaymentSucceeded","order":"B"},
-	{"t":4,"do":"RefundApproved","order":"A","amount":40}],
+	{"t":4,"do":"RefundApproved","order":"A","amount":40},
+	{"t":5,"do":"Reconcile"}],
 	"right":{"assert":{%s}}}`
 
 // TestEachAssertion: each kind of assertion holds when it is right, and says
@@ -43,6 +44,7 @@ func TestEachAssertion(t *testing.T) {
 		{"red", `{"c1":1,"c2":0}`, `{"c1":0}`, "c1: expected 0, got 1"},
 		{"redMax", `{"c1":1}`, `{"c1":0}`, "c1: expected at most 0, got 1"},
 		{"redTotal", `1`, `2`, "expected 2, got 1"},
+		{"reportHas", `["REPORT:CLEAN"]`, `"ORPHAN_PAYMENT"`, "expected ORPHAN_PAYMENT in a report, got [REPORT:CLEAN]"},
 		{"ledger", `{"c1":["ISSUE","LOCK","REDEEM"]}`, `{"c1":["ISSUE"]}`, "c1: expected [ISSUE], got [ISSUE LOCK REDEEM]"},
 		{"out", `["CouponLockRejected","ReviewOpened"]`, `["CouponReturned"]`, "CouponReturned: expected sent true"},
 		{"notOut", `["CouponReturned"]`, `["CouponLocked"]`, "CouponLocked: expected sent false"},
@@ -79,7 +81,7 @@ func TestEachAssertion(t *testing.T) {
 func TestEveryAssertionIsTried(t *testing.T) {
 	want := []string{
 		"count", "decision", "ledger", "nCoupons", "nRejected", "nResults", "notOut", "orders", "out", "quota", "red",
-		"redMax", "redTotal", "results", "review", "reviewCount", "states", "statesIn", "versions",
+		"redMax", "redTotal", "reportHas", "results", "review", "reviewCount", "states", "statesIn", "versions",
 	}
 	if diff := cmp.Diff(want, sortedKeys(assertions())); diff != "" {
 		t.Errorf("assertions (-tried +known):\n%s", diff)

@@ -13,7 +13,7 @@ func reconcileMetrics() []Metric {
 			Help: "Findings of reconciliation that are not gone, counted up to 10000, the same on all replicas. " +
 				"DOUBLE_USE and USED_WITHOUT_REDEMPTION must be 0."},
 		{Name: ReconcileAge, Kind: Gauge, Kept: true,
-			Help: "Time since the books were last reconciled, by whomever, in seconds. Absent when they never were."},
+			Help: "Time since the books were last reconciled, by whomever, in seconds; infinite when they never were."},
 		{Name: ReconcileRuns, Kind: Counter, Labels: []string{"result"}, Kept: true,
 			Help: "Runs of reconciliation by this replica: done, failed."},
 	}
