@@ -23,7 +23,7 @@ type rule struct {
 
 // rules are all there are, in the order in which a reader would ask for them.
 var rules = slices.Concat(importRules, pureRules, sizeRules, languageRules, sqlRules, moduleRules, documentRules,
-	makeRules, composeRules)
+	makeRules, composeRules, reasonRules)
 
 func TestRepositoryIsTidy(t *testing.T) {
 	repository := load(t, os.DirFS("../.."))
