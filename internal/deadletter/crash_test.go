@@ -172,6 +172,28 @@ func TestT46T48T50CrashLoopEndsAndIsReplayed(t *testing.T) {
 	if n := space.Receipts(t); n != len(facts) {
 		t.Errorf("%d messages are answered, want %d", n, len(facts))
 	}
+	endsOtherwise(t, space, facts[0], letter.ID)
+}
+
+// endsOtherwise replays a letter that was applied before, and one that nothing was mended
+// about.
+func endsOtherwise(t *testing.T, space *fleet.Space, fact amqp.Publication, applied string) {
+	t.Helper()
+	job := replay(t, space, deadletter.Plan{Filter: deadletter.Filter{IDs: []string{applied}}, Force: true})
+	if outcomes(t, space, job.ID)[deadletter.Duplicate] != 1 {
+		t.Errorf("replayed once more, the letter is %v", outcomes(t, space, job.ID))
+	}
+	fact.ID, fact.Body = "malformed", []byte(`{"orderId":"o"}`)
+	space.Publish(t, []amqp.Publication{fact})
+	only := deadletter.Filter{IDs: []string{filed(t, space, 2)[1].ID}}
+	job = replay(t, space, deadletter.Plan{Filter: only})
+	if outcomes(t, space, job.ID)[deadletter.FailedAgain] != 1 || job.Failed != 1 {
+		t.Errorf("replayed in vain, the letter is %v in %+v", outcomes(t, space, job.ID), job)
+	}
+	l := filed(t, space, 2)[1]
+	if l.Status != deadletter.New || l.Outcome != deadletter.FailedAgain || l.Failures != 2 || l.Attempts != 1 || l.Job != "" {
+		t.Errorf("after failing again it is %+v", l)
+	}
 }
 
 // runCrasher runs the worker until it dies or everything but dead letters is done, and

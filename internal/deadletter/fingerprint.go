@@ -11,9 +11,9 @@ import (
 const maxNormal = 2 << 10
 
 var (
-	quotes  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
-	volatil = regexp.MustCompile(`[\pL\pN_@./:+-]*\d[\pL\pN_@./:+-]*`)
-	spaces  = regexp.MustCompile(`\s+`)
+	quotes   = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
+	changing = regexp.MustCompile(`[\pL\pN_@./:+-]*\d[\pL\pN_@./:+-]*`)
+	spaces   = regexp.MustCompile(`\s+`)
 )
 
 // normal gives an error text without what differs between letters with one cause: ids,
@@ -23,7 +23,7 @@ func normal(text string) string {
 		text = strings.ToValidUTF8(text[:maxNormal], "")
 	}
 	text = quotes.ReplaceAllString(strings.ToLower(text), `""`)
-	text = volatil.ReplaceAllString(text, "#")
+	text = changing.ReplaceAllString(text, "#")
 	return strings.TrimSpace(spaces.ReplaceAllString(text, " "))
 }
 

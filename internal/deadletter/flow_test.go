@@ -140,7 +140,7 @@ func TestT65ReplaySurvivesAKillAndAnOutage(t *testing.T) {
 	const letters = 300
 	fileMany(t, space, letters)
 	process := fleet.Start(t, binary, &behind)
-	job := startReplay(t, space, deadletter.Plan{Rate: 200})
+	job := startReplay(t, space, deadletter.Plan{Rate: 75})
 
 	waitFor(t, space, job.ID, "37 % are sent", func(j deadletter.Job) bool { return j.Sent >= letters*37/100 })
 	process.Signal(t, syscall.SIGKILL)
