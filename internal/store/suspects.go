@@ -156,9 +156,9 @@ func (w *faultWalk) look(ctx context.Context, part section, from, until string) 
 	if err := w.read(ctx, t); err != nil {
 		return err
 	}
+	suspects = distinct(suspects)
 	*part.seen += coupons + orders
 	*part.found += int64(len(suspects))
-	slices.Sort(suspects)
 	for page := range slices.Chunk(suspects, suspectPage) {
 		if err := part.show(ctx, page); err != nil {
 			return err
