@@ -131,6 +131,7 @@ const deliveryLimit = 3
 // up by the broker after the delivery limit, none of those that were in flight with it
 // is, and replaying it with a handler that was mended applies it.
 func TestT46T48T50CrashLoopEndsAndIsReplayed(t *testing.T) {
+	t.Parallel()
 	space := fleet.NewSpace(t)
 	space.Broker.SetPolicy(t, testkit.Policy{
 		Name: "limit", Pattern: "^" + amqp.QueuePaymentSucceeded + "$", ApplyTo: "queues",

@@ -65,6 +65,7 @@ func run(t *testing.T, space *fleet.Space, queue string, engine broken, desk *de
 // configured. T53: the error is 300 KiB of text: what travels in headers is cut, what is
 // filed is not.
 func TestT53T58LongErrorsOfSixWorkers(t *testing.T) {
+	t.Parallel()
 	space := fleet.NewSpace(t)
 	desk := deadletter.NewDesk(space.Store, space.Store, deadletter.Options{Classify: store.Classify})
 	t.Cleanup(func() {

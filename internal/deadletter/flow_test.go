@@ -92,6 +92,7 @@ func bury(fact amqp.Publication, reason, text string) amqp.Publication {
 // T54: while the database is away dead letters wait in their queue, also when the process
 // that would file them dies. All of them are filed when it is back, each once.
 func TestT54DeadLettersWaitForTheDatabase(t *testing.T) {
+	t.Parallel()
 	space := fleet.NewSpace(t)
 	proxy := testkit.NewProxy(t, space.PostgresURL)
 	behind := *space
@@ -132,6 +133,7 @@ func TestT54DeadLettersWaitForTheDatabase(t *testing.T) {
 // T65: the process that replays is killed at 37 %, the database goes away later, and
 // somebody starts the same replay a second time. Every letter is replayed exactly once.
 func TestT65ReplaySurvivesAKillAndAnOutage(t *testing.T) {
+	t.Parallel()
 	space := fleet.NewSpace(t)
 	proxy := testkit.NewProxy(t, space.PostgresURL)
 	behind := *space

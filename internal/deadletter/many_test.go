@@ -28,6 +28,7 @@ const maxMemory = 256 << 20
 //
 //	COUPONLEASE_TEST_LETTERS=200000 go test ./internal/deadletter -run TestManyLetters -v -timeout 30m
 func TestManyLetters(t *testing.T) {
+	t.Parallel()
 	letters := 1000
 	if text := os.Getenv(manyVariable); text != "" {
 		var err error

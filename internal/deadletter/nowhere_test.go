@@ -67,6 +67,7 @@ func startCutOff(t *testing.T, space *fleet.Space, database, broker *testkit.Pro
 // T54: neither the database nor the broker takes dead letters, one that is published and
 // one that is filed at once. Both messages stay in their queue.
 func TestT54NeitherDatabaseNorBrokerTakesTheLetter(t *testing.T) {
+	t.Parallel()
 	space := fleet.NewSpace(t)
 	database, broker := testkit.NewProxy(t, space.PostgresURL), testkit.NewProxy(t, space.Broker.URL)
 	database.Cut()
