@@ -29,6 +29,11 @@ func TestEveryMetricOfTheTableIsServed(t *testing.T) {
 	s.publish(placed(0, 0))
 	events.eventually(t, messages.TypeCouponLocked, 1)
 	d.eventuallyReady(true)
+	// This is counted some time after the start.
+	testkit.Eventually(t, patience, "what waits was looked at", func() (bool, string) {
+		_, body := d.get("/metrics")
+		return strings.Contains(body, "\n"+telemetry.Undeliverable+" ") && strings.Contains(body, "\n"+telemetry.InboxRows+" "), body
+	})
 
 	want := map[string]string{}
 	for _, m := range telemetry.Table() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"couponlease/handlers"
 	"couponlease/internal/coupon"
 	"couponlease/internal/deadletter"
 	"couponlease/internal/telemetry"
@@ -23,6 +24,28 @@ func newObserver(metrics *telemetry.Registry) observer {
 		o.known[contract.Type] = true
 	}
 	return o
+}
+
+// expect has series begin at 0 that people watch for their first event.
+func (o observer) expect() {
+	table := handlers.Table()
+	for _, contract := range messages.Contracts() {
+		if table[contract.Type] == nil {
+			continue
+		}
+		o.metrics.Expect(telemetry.Consumed, contract.Type, outcomeDead)
+		o.metrics.Expect(telemetry.IDReused, contract.Type)
+		o.metrics.Expect(telemetry.Redelivered, contract.Queue)
+		o.metrics.Expect(telemetry.DelayLag, contract.Queue)
+		if contract.Kind == messages.KindCommand {
+			o.metrics.Expect(telemetry.Answered, contract.Name, strings.ToLower(string(coupon.Refused)))
+		}
+	}
+	for _, outcome := range []deadletter.Outcome{
+		deadletter.Applied, deadletter.Duplicate, deadletter.Stale, deadletter.FailedAgain,
+	} {
+		o.metrics.Expect(telemetry.Replayed, strings.ToLower(string(outcome)))
+	}
 }
 
 // Settled implements router.Observer. Types come from outside: those nobody knows

@@ -95,11 +95,13 @@ func (p *parts) build() error {
 		}
 		p.relay = relay
 	}
+	observer := newObserver(p.metrics)
+	observer.expect()
 	cfg := router.Config{
 		Publisher: p.publisher, Queues: consumed(), Tiers: p.cfg.RetryTiers,
 		CloseTimeout: p.cfg.DrainTimeout + routerGrace,
 		Host:         p.host, Version: p.version,
-		Observer: newObserver(p.metrics), Follow: p.follow(), Logger: p.log,
+		Observer: observer, Follow: p.follow(), Logger: p.log,
 	}
 	p.queues = cfg.Queues
 	if p.isWindowed() {

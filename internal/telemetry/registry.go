@@ -96,6 +96,20 @@ func (r *Registry) Observe(name string, size float64, labels ...string) {
 	histogram.WithLabelValues(r.bounded(name, labels)...).Observe(size)
 }
 
+// Expect has a series there from the start, at 0: only then is its first event a growth
+// that can be seen.
+func (r *Registry) Expect(name string, labels ...string) {
+	labels = r.bounded(name, labels)
+	switch counter, histogram := r.counters[name], r.histograms[name]; {
+	case counter != nil:
+		counter.WithLabelValues(labels...)
+	case histogram != nil:
+		histogram.WithLabelValues(labels...)
+	default:
+		panic(fmt.Sprintf("metric %s is neither counted nor observed here", name))
+	}
+}
+
 // Read says where to get the figures of a kept metric. read is called at each
 // scrape, from any goroutine, and must return quickly.
 func (r *Registry) Read(name string, read func(Emit)) {

@@ -119,6 +119,18 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 }
 
+func TestExpectedSeriesBeginAtZero(t *testing.T) {
+	r := New()
+	r.Expect(Redelivered, "q")
+	r.Expect(DelayLag, "q")
+	text := served(t, r)
+	for _, want := range []string{Redelivered + "{queue=\"q\"} 0", DelayLag + "_count{queue=\"q\"} 0"} {
+		if !strings.Contains(text, "\n"+want+"\n") {
+			t.Errorf("scrape does not hold %q", want)
+		}
+	}
+}
+
 func TestKeptFiguresAreReadAtEachScrape(t *testing.T) {
 	r := New()
 	figure := 1.0
@@ -138,6 +150,7 @@ func TestMistakesOfTheProgramPanic(t *testing.T) {
 		"counting what is kept elsewhere":    func() { r.Add(RequestsCommitted, 1) },
 		"observing a counter":                func() { r.Observe(EnginePauses, 1) },
 		"reading what is counted here":       func() { r.Read(EnginePauses, func(Emit) {}) },
+		"expecting what is kept elsewhere":   func() { r.Expect(RequestsCommitted) },
 		"another number of labels than said": func() { r.Add(MessagesSettled, 1, "queue") },
 	}
 	for name, mistake := range tests {
