@@ -58,6 +58,7 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		"outbox done":    {outboxDoneSQL, []string{"coupon_outbox_pkey", "outbox_lease_pkey"}},
 		"page coupons":   {pageCouponsSQL, []string{"user_coupon_pkey"}},
 		"range ledger":   {rangeOperationsSQL, []string{"coupon_operation_pkey"}},
+		"waiting timers": {waitingTimersSQL, []string{"lease_timer_far_pkey", "user_coupon_pkey"}},
 		"expirable":      {expirableSQL, []string{"user_coupon_issued_until"}},
 	} {
 		t.Run(name, func(t *testing.T) {
