@@ -28,8 +28,8 @@ type Consumed struct {
 
 // Consume begins to follow a message; nil when it is not to be followed.
 func (t *Tracer) Consume(m Message) *Consumed {
-	if t == nil || t.heedSender && len(m.TraceParent) == contextLength && !isFollowed(m.TraceParent) {
-		return nil // without asking, because most are like that
+	if t == nil || !t.mayFollow(m.TraceParent) {
+		return nil
 	}
 	_, span := t.tracer.Start(parse(m.TraceParent), "process "+m.Queue,
 		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithTimestamp(m.Began))

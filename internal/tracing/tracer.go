@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -29,9 +30,9 @@ type Options struct {
 
 // Tracer makes spans. It is safe for concurrent use; nil makes none.
 type Tracer struct {
-	provider   *sdk.TracerProvider
-	tracer     trace.Tracer
-	heedSender bool
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	options  Options
 }
 
 // Limits on what waits to be exported; what comes on top is dropped, and never waits.
@@ -52,7 +53,7 @@ func New(exporter sdk.SpanExporter, options Options) *Tracer {
 	}
 	sampler := sdk.TraceIDRatioBased(options.Share)
 	if options.HeedSender {
-		sampler = sdk.ParentBased(sampler)
+		sampler = sdk.ParentBased(sdk.AlwaysSample()) // mayFollow has drawn
 	}
 	limits := sdk.NewSpanLimits()
 	limits.AttributeValueLengthLimit, limits.LinkCountLimit = valueMost, linksMost
@@ -67,7 +68,7 @@ func New(exporter sdk.SpanExporter, options Options) *Tracer {
 			sdk.WithMaxQueueSize(queueMost), sdk.WithMaxExportBatchSize(batchMost),
 			sdk.WithBatchTimeout(exportEvery), sdk.WithExportTimeout(exportTimeout)),
 	)
-	return &Tracer{provider: provider, tracer: provider.Tracer("couponlease"), heedSender: options.HeedSender}
+	return &Tracer{provider: provider, tracer: provider.Tracer("couponlease"), options: options}
 }
 
 // Close exports what is left and takes no more.
@@ -98,6 +99,19 @@ func format(span trace.Span) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpan(context.Background(), span), carrier)
 	return carrier[header]
+}
+
+// mayFollow says whether a message with a traceparent, or with "", may be followed. Most
+// are not, and it costs less to find that out here than to begin a span.
+func (t *Tracer) mayFollow(traceParent string) bool {
+	switch {
+	case !t.options.HeedSender:
+		return true // it goes by the id of the trace
+	case len(traceParent) == contextLength:
+		return isFollowed(traceParent)
+	default:
+		return rand.Float64() < t.options.Share
+	}
 }
 
 // contextLength is that of a traceparent of version 00.

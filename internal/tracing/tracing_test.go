@@ -156,6 +156,36 @@ func TestWhoIsFollowed(t *testing.T) {
 	}
 }
 
+// Of what begins here about the share is followed, all of its way.
+func TestTheShareIsFollowed(t *testing.T) {
+	for name, heed := range map[string]bool{"parent": true, "share": false} {
+		t.Run(name, func(t *testing.T) {
+			const messages = 4000
+			var r recorder
+			tracer := New(&r, Options{Share: 0.1, HeedSender: heed})
+			begun := 0
+			for range messages {
+				consumed := tracer.Consume(Message{Queue: "q"})
+				if consumed == nil {
+					continue
+				}
+				begun++
+				consumed.Submit(1)()
+				if own, end := tracer.Publish(Publication{TraceParent: consumed.TraceParent()}); end == nil {
+					t.Fatalf("the event of a message that is followed is not: %s", own)
+				}
+			}
+			// Ten standard deviations: it does not happen by chance.
+			if begun < 210 || begun > 590 {
+				t.Errorf("%d of %d are followed, want about a tenth", begun, messages)
+			}
+			if err := tracer.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 func TestNoTracerPassesThrough(t *testing.T) {
 	var off *Tracer
 	if got := way(off, followed); got != followed {
@@ -240,7 +270,7 @@ func BenchmarkWay(b *testing.B) {
 		context string
 	}{
 		{"off", nil, ignored},
-		{"share 1 %", New(&recorder{}, Options{Share: 0.01}), ""},
+		{"1 % of all", New(&recorder{}, Options{Share: 0.01, HeedSender: true}), ""},
 		{"not followed", New(&recorder{}, Options{HeedSender: true}), ignored},
 		{"followed", New(&recorder{}, Options{HeedSender: true}), followed},
 	} {
