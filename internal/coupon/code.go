@@ -97,6 +97,8 @@ const (
 	UnknownTemplate Code = "UNKNOWN_TEMPLATE"
 	// UnknownPolicy: a template names a return policy nobody defined.
 	UnknownPolicy Code = "UNKNOWN_POLICY"
+	// Settled: something followed for an order that was settled again.
+	Settled Code = "SETTLED"
 	// TooManyFacts: an order has more facts than any order may have.
 	TooManyFacts Code = "TOO_MANY_FACTS"
 	// BuyerMismatch: an order supersedes, or joins, an order of another buyer.

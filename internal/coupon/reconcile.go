@@ -34,6 +34,7 @@ func (f SettleOrder) carryOut(w *World, a *Answer, _ Fields) {
 		a.refuse(UnknownOrder)
 		return
 	}
+	touches, operations := w.touches, len(w.changes.Operations)
 	_, s := w.settleOrder(row)
 	switch {
 	case s.redeemed > 0:
@@ -42,6 +43,10 @@ func (f SettleOrder) carryOut(w *World, a *Answer, _ Fields) {
 		a.Status, a.Code = Applied, Released
 	case s.reviews > 0:
 		a.Status, a.Code = Applied, InReview
+	case len(s.decisions) > 0:
+		a.Status, a.Code = Applied, Code(s.decisions[0])
+	case w.touches != touches || len(w.changes.Operations) != operations:
+		a.Status, a.Code = Applied, Settled
 	default:
 		a.Status, a.Code = Unchanged, Noop
 	}

@@ -92,6 +92,8 @@ type World struct {
 	changes        Changes
 
 	request *Request
+	// touches counts how often an order was changed.
+	touches int
 }
 
 // NewWorld starts an empty world at the transaction's time.
@@ -196,7 +198,10 @@ func (w *World) order(id string) *Order {
 	return o
 }
 
-func (w *World) touchOrder(o *Order) { w.dirtyOrders[o.ID] = true }
+func (w *World) touchOrder(o *Order) {
+	w.dirtyOrders[o.ID] = true
+	w.touches++
+}
 
 func (w *World) usesOf(template, person string) *Uses {
 	key := usesKey{template, person}

@@ -223,9 +223,9 @@ func (j *judge) answered(r *coupon.Request, outcome *coupon.Outcome, changes *co
 	switch r.Fact.(type) {
 	case coupon.LockCoupon, coupon.RedeemRequested:
 		obtains = true
-	case coupon.SwapCoupons: // may have had nothing to do
+	case coupon.SwapCoupons, coupon.SettleOrder, coupon.ReportOrphan: // may have had nothing to do
 		return nil
-	case coupon.ReturnCoupon: // may keep the use
+	case coupon.ReturnCoupon, coupon.SettleLease: // may keep the use, or the lease
 		return j.tellsRow(a)
 	}
 	if applied := outcome.Status == coupon.Applied; applied != changed || (a.Token != nil) != (applied && obtains) {
@@ -254,6 +254,10 @@ func (j *judge) tellsRow(a *coupon.Answer) error {
 
 // due says whether a timer is about a current lease whose deadline has come.
 func (s *standing) due(f coupon.LeaseDue, now time.Time) bool {
-	return s.lease != nil && s.lease.LeaseID == f.LeaseID && s.version == f.Version &&
-		s.lease.TokenHash == f.TokenHash && !s.lease.Deadline.IsZero() && !now.Before(s.lease.Deadline)
+	return s.late(now) && s.lease.LeaseID == f.LeaseID && s.version == f.Version && s.lease.TokenHash == f.TokenHash
+}
+
+// late says whether the deadline of the current lease has come.
+func (s *standing) late(now time.Time) bool {
+	return s.lease != nil && !s.lease.Deadline.IsZero() && !now.Before(s.lease.Deadline)
 }

@@ -53,6 +53,14 @@ func (j *judge) allowed(r *coupon.Request, outcome *coupon.Outcome, changes *cou
 		if done && !j.standing(f.Coupon).due(f, j.ledger.Now()) {
 			return fmt.Errorf("a timer that is stale, or early, changed %+v", changes.Operations[0])
 		}
+	case coupon.SettleLease:
+		if done && !j.standing(f.Coupon).late(j.ledger.Now()) {
+			return fmt.Errorf("a lease that is not due was settled: %+v", changes.Operations[0])
+		}
+	case coupon.ReportOrphan:
+		if done {
+			return fmt.Errorf("a report changed %+v", changes.Operations[0])
+		}
 	case coupon.ImportCoupon:
 		return only(changes, coupon.Issue, coupon.Fold(f.Code))
 	case coupon.ValidityOver:
@@ -147,6 +155,8 @@ func (j *judge) quotes(r *coupon.Request, changes *coupon.Changes) error {
 			right = r.Fact.Coupons()[0] == row.Coupon
 		case coupon.LeaseDue:
 			right = f.Coupon == row.Coupon
+		case coupon.SettleLease:
+			right = f.Coupon == row.Coupon && s.late(j.ledger.Now())
 		case coupon.OrderPlaced:
 			for _, wanted := range f.Wanted {
 				right = right || wanted.Coupon == row.Coupon && wanted.Token != nil && *wanted.Token == s.lease.TokenHash &&

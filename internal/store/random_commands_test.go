@@ -39,7 +39,7 @@ func (g *traffic) command() coupon.Command {
 	if g.random.IntN(2) == 0 {
 		lease.Version = 0
 	}
-	switch g.random.IntN(11) {
+	switch g.random.IntN(13) {
 	case 0, 1:
 		return coupon.LockCoupon{Coupon: id, Order: order, Customer: g.sometimes("bob"), Lease: term}
 	case 2, 3:
@@ -71,8 +71,22 @@ func (g *traffic) command() coupon.Command {
 		return coupon.VoidCoupon{Coupon: id, Force: g.random.IntN(2) == 0}
 	case 9:
 		return coupon.ReturnCoupon{Coupon: id, Order: order, Refund: fmt.Sprint("r", g.random.IntN(3))}
+	case 10, 11:
+		return g.repair(id, lease.Order)
 	default:
 		return coupon.ReverseChange{Coupon: id}
+	}
+}
+
+// repair is what reconciliation may ask.
+func (g *traffic) repair(id, holder string) coupon.Command {
+	switch g.random.IntN(3) {
+	case 0:
+		return coupon.SettleOrder{Order: g.order()}
+	case 1:
+		return coupon.SettleLease{Coupon: id, Order: holder}
+	default:
+		return coupon.ReportOrphan{Order: g.order(), Patience: time.Duration(g.random.IntN(2)) * time.Hour}
 	}
 }
 

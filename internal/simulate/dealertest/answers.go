@@ -13,9 +13,14 @@ type Answer struct {
 	Code   coupon.Code
 }
 
-// AnswerTo gives the answer to a command; false for everything else. Of a return only
-// the decision counts, not its ground.
+// AnswerTo gives the answer to a command; false for everything else, and for repairs,
+// which are asked by reconciliation alone. Of a return only the decision counts, not its
+// ground.
 func AnswerTo(request *coupon.Request, outcome *coupon.Outcome) (Answer, bool) {
+	switch request.Fact.(type) {
+	case coupon.SettleOrder, coupon.SettleLease, coupon.ReportOrphan:
+		return Answer{}, false
+	}
 	if _, command := request.Fact.(coupon.Command); !command {
 		return Answer{}, false
 	}

@@ -10,7 +10,7 @@ import (
 // that something happens.
 func (d *Dealer) command() coupon.Fact {
 	id := d.code()
-	switch pick(d.chance, "command kind", 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 6, 6, 7, 7, 7, 8) {
+	switch pick(d.chance, "command kind", 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 6, 6, 7, 7, 7, 8, 9) {
 	case 0:
 		return coupon.LockCoupon{Coupon: id, Order: d.asker(), Customer: d.customer(), Lease: d.term()}
 	case 1:
@@ -35,12 +35,27 @@ func (d *Dealer) command() coupon.Fact {
 		return coupon.VoidCoupon{Coupon: id, Force: oneIn(d.chance, 2, "force")}
 	case 7:
 		return d.reversal(id)
+	case 9:
+		return d.repair(id)
 	default:
 		order, _ := d.order()
 		if c := d.sight(id).Coupon; c != nil && c.Redemption != nil && oneIn(d.chance, 2, "whose") {
 			order = c.Redemption.Order
 		}
 		return coupon.ReturnCoupon{Coupon: id, Order: order, Refund: fmt.Sprint("r", 1+d.chance.Below(3, "number"))}
+	}
+}
+
+// repair is what reconciliation may ask, for a reason or for none.
+func (d *Dealer) repair(id string) coupon.Fact {
+	order, _ := d.order()
+	switch pick(d.chance, "repair kind", 0, 1, 2) {
+	case 0:
+		return coupon.SettleOrder{Order: order}
+	case 1:
+		return coupon.SettleLease{Coupon: id, Order: d.shown(id).order}
+	default:
+		return coupon.ReportOrphan{Order: order, Patience: d.term()}
 	}
 }
 
