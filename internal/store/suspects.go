@@ -31,8 +31,10 @@ var (
 	boundOrdersSQL string
 	//go:embed sql/books_size.sql
 	booksSizeSQL string
-	//go:embed sql/books_counted.sql
-	booksCountedSQL string
+	//go:embed sql/bound_count_coupons.sql
+	countCouponsSQL string
+	//go:embed sql/bound_count_orders.sql
+	countOrdersSQL string
 )
 
 // maxWaiting bounds how many rows of the outbox are looked into.
@@ -83,10 +85,10 @@ func (w *faultWalk) run(ctx context.Context) error {
 	late := w.options.Moment.Now.Add(-w.options.Moment.Lease)
 	coupons := section{
 		name: "coupons", bound: boundCouponsSQL, suspects: suspectCouponsSQL, args: []any{late},
-		coupons: true, show: w.showCoupons, seen: &w.looked.Coupons, found: &w.looked.SuspectCoupons,
+		count: countCouponsSQL, show: w.showCoupons, seen: &w.looked.Coupons, found: &w.looked.SuspectCoupons,
 	}
 	orders := section{
-		name: "orders", bound: boundOrdersSQL, suspects: suspectOrdersSQL,
+		name: "orders", bound: boundOrdersSQL, suspects: suspectOrdersSQL, count: countOrdersSQL,
 		show: w.showOrders, seen: &w.looked.Orders, found: &w.looked.SuspectOrders,
 	}
 	for _, part := range []section{coupons, orders} {
@@ -110,8 +112,9 @@ type section struct {
 	name            string
 	bound, suspects string
 	// args are those of suspects behind the range.
-	args        []any
-	coupons     bool
+	args []any
+	// count is the length of the last range.
+	count       string
 	show        func(ctx context.Context, ids []string) error
 	seen, found *int64
 }
@@ -131,7 +134,7 @@ func (w *faultWalk) walk(ctx context.Context, part section) error {
 		if len(next) > 0 {
 			until = next[0]
 		}
-		if err := w.look(ctx, part, from, until); err != nil {
+		if err := w.look(ctx, part, from, until, int64(length)); err != nil {
 			return err
 		}
 		if until == "" {
@@ -144,20 +147,22 @@ func (w *faultWalk) walk(ctx context.Context, part section) error {
 	}
 }
 
-// look finds the suspects of one range and shows them, page by page.
-func (w *faultWalk) look(ctx context.Context, part section, from, until string) error {
+// look finds the suspects of one range and shows them, page by page. length is that of a
+// range that is not the last.
+func (w *faultWalk) look(ctx context.Context, part section, from, until string, length int64) error {
 	var suspects []string
-	var coupons, orders int64
 	t := &trip{}
 	t.query("look at "+part.name, part.suspects, list(&suspects, scanText), append([]any{from, until}, part.args...)...)
-	t.query("count "+part.name, booksCountedSQL, func(rows pgx.Rows) error {
-		return rows.Scan(&coupons, &orders)
-	}, from, until, part.coupons)
+	if until == "" {
+		t.query("count "+part.name, part.count, func(rows pgx.Rows) error { return rows.Scan(&length) }, from)
+	} else if from != "" {
+		length++ // the range begins with an id, and the rest of it was counted behind that
+	}
 	if err := w.read(ctx, t); err != nil {
 		return err
 	}
 	suspects = distinct(suspects)
-	*part.seen += coupons + orders
+	*part.seen += length
 	*part.found += int64(len(suspects))
 	for page := range slices.Chunk(suspects, suspectPage) {
 		if err := part.show(ctx, page); err != nil {
