@@ -17,6 +17,11 @@ func (l *Ledger) loadRules(world *coupon.World, fact coupon.Fact) {
 	case coupon.ImportCoupon: // whose coupon the next request may lease
 		l.loadTemplate(world, f.Template)
 		l.loadUses(world, f.Template, f.Owner)
+	case coupon.ResolveReview: // which may issue another coupon to the buyer
+		l.loadTemplate(world, f.Template)
+		if order := l.orders[f.Order]; order != nil {
+			l.loadUses(world, f.Template, order.Customer)
+		}
 	case coupon.DefineTemplate:
 		l.loadTemplate(world, f.Template.ID)
 		l.loadPolicy(world, cmp.Or(f.Template.PolicyVersion, policy.DefaultVersion))
