@@ -44,7 +44,7 @@ type ReconcileReport struct {
 	Orders  int64     `json:"orders"`
 	// Compared is what the exports held; nil without exports.
 	Compared *reconcile.Compared `json:"compared,omitempty"`
-	// Found counts the findings, of which Findings lists the first; New are those that no
+	// Found counts the findings, of which Findings lists the worst; New are those that no
 	// run had found before, Gone those that this one did not find again.
 	Found    int64                  `json:"found"`
 	New      int64                  `json:"new"`
@@ -68,11 +68,12 @@ func (d *Database) Reconcile(ctx context.Context, o ReconcileOptions) (Reconcile
 		return ReconcileReport{}, err
 	}
 	report := ReconcileReport{Findings: []FindingLine{}}
+	worst := map[coupon.Severity][]FindingLine{} // of each as many as might be listed
 	options := reconcile.RunOptions{
 		Actor: o.Actor, Patience: o.Patience, Progress: o.Progress,
 		Found: func(f coupon.Finding) {
-			if len(report.Findings) < o.Limit {
-				report.Findings = append(report.Findings, FindingLine{f.Fault.Severity(), f})
+			if severity := f.Fault.Severity(); len(worst[severity]) < o.Limit {
+				worst[severity] = append(worst[severity], FindingLine{severity, f})
 			}
 		},
 	}
@@ -84,6 +85,10 @@ func (d *Database) Reconcile(ctx context.Context, o ReconcileOptions) (Reconcile
 	run := func() error {
 		summary, err := reconcile.Reconcile(ctx, d.store, options)
 		report.add(summary, options.Upstream != nil)
+		for _, severity := range slices.Sorted(maps.Keys(worst)) {
+			report.Findings = append(report.Findings, worst[severity]...)
+		}
+		report.Findings = report.Findings[:min(len(report.Findings), o.Limit)]
 		return err
 	}
 	if !o.Repair {
@@ -106,7 +111,6 @@ func (r *ReconcileReport) add(s reconcile.Summary, compared bool) {
 	if compared {
 		r.Compared = &s.Compared
 	}
-	slices.SortStableFunc(r.Findings, func(a, b FindingLine) int { return cmp.Compare(a.Severity, b.Severity) })
 }
 
 // WriteText prints what can be sent to whoever has to know.
