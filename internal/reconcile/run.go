@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,8 +140,13 @@ func unpublished(payload []byte, since time.Time) []coupon.Finding {
 		if !strings.HasPrefix(m.Type, "coupon.returned.") && !strings.HasPrefix(m.Type, "coupon.retired.") {
 			continue
 		}
+		var about struct {
+			Coupon string `json:"couponId"`
+			Order  string `json:"orderId"`
+		}
+		_ = json.Unmarshal(m.Body, &about) // a body of another form tells less
 		findings = append(findings, coupon.Finding{
-			Fault: coupon.FaultReturnNotPublished, Subject: m.ID,
+			Fault: coupon.FaultReturnNotPublished, Subject: m.ID, Coupon: about.Coupon, Order: about.Order,
 			Detail: fmt.Sprintf("event %s has waited to be published since %s", m.Type, since.UTC().Format(time.RFC3339)),
 		})
 	}

@@ -127,7 +127,7 @@ func sow(t *testing.T, s *Store, each int) (want []string) {
 	execute(t, s, `update claim_counter set held = held + 1 where person_id = 'user-10'`)
 	want = append(want, "DRIFT free", "DRIFT limited")
 	row, err := outbox.EncodeRow([]outbox.Message{
-		{ID: "told", Type: "coupon.redeemed.v1", Body: []byte(`{}`)}, {ID: "untold", Type: "coupon.returned.v1", Body: []byte(`{}`)},
+		{ID: "told", Type: "coupon.redeemed.v1", Body: []byte(`{}`)}, {ID: "untold", Type: "coupon.returned.v1", Body: []byte(`{"couponId":"c9","orderId":"o9"}`)},
 	})
 	if err != nil {
 		t.Fatal(err)

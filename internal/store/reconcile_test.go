@@ -65,6 +65,10 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		t.Errorf("opened %d and closed %d", summary.Opened, summary.Closed)
 	}
 
+	untold := findings(t, s, reconcile.FindingFilter{Fault: coupon.FaultReturnNotPublished})
+	if len(untold) != 1 || untold[0].Coupon != "c9" || untold[0].Order != "o9" {
+		t.Errorf("not published: %+v", untold)
+	}
 	again, found := reconciled(t, s)
 	if diff := cmp.Diff(want, found); diff != "" || again.Opened != 0 || again.Closed != 0 {
 		t.Errorf("again: opened %d and closed %d (-planted +found):\n%s", again.Opened, again.Closed, diff)
