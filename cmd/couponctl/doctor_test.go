@@ -11,6 +11,7 @@ func TestDoctorEndsWithCode2WhenSomethingHasToBeDone(t *testing.T) {
 	migrated(t)
 	onRabbitMQ(t)
 	t.Setenv("COUPONLEASE_TOKEN_KEYS", strings.Repeat("ab", 32))
+	t.Setenv("COUPONLEASE_TOKEN_KEYS_FILE", "")
 	ctl(t, "doctor").want(t, exitFindings, "ok       database: PostgreSQL", "error    broker layout: ",
 		"-> `couponctl topology apply`", "in ")
 	ctl(t, "topology", "apply").want(t, exitOK)

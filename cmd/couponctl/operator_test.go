@@ -28,6 +28,7 @@ func newShop(t *testing.T, codes ...string) shop {
 	t.Helper()
 	s := shop{address: migrated(t)}
 	t.Setenv("COUPONLEASE_TOKEN_KEYS", tokenKey)
+	t.Setenv("COUPONLEASE_TOKEN_KEYS_FILE", "")
 	t.Setenv(tokenVariable, "")
 	var err error
 	if s.keys, _, err = (config.Tokens{TokenKeys: tokenKey}).LeaseKeys(); err != nil {
