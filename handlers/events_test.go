@@ -174,3 +174,26 @@ func (w *world) inOrder(
 		shards[event.Coupon], versions[event.Coupon] = shard, event.Operation.To
 	}
 }
+
+// A decision of a person is told with the case, whatever it changes.
+func TestADecisionIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.place("A", "c1")
+	w.ask("A/closed", coupon.OrderClosed{Order: "A", Reason: "timeout"})
+	w.now = w.now.Add(time.Second)
+	w.ask("A/paid", coupon.PaymentSucceeded{Order: "A", Payment: "p", Amount: 100})
+	opened := w.events[len(w.events)-1]
+	w.ask("decide", coupon.ResolveReview{
+		Review: opened.Review.ID, Order: "A", Coupon: "c1", Outcome: coupon.OutcomeRefund, Note: "on the phone",
+	})
+	event := w.events[len(w.events)-1]
+	body, properties, err := messages.Encode(event.ID, event.Trace, Event(event))
+	if err != nil || properties.Type != messages.TypeReviewResolved {
+		t.Fatalf("told as %s: %v", properties.Type, err)
+	}
+	for _, part := range []string{opened.Review.ID, `"REFUND"`, `"LATE_PAYMENT_ON_CLOSED_ORDER"`, `"orderId":"A"`, `"couponId":"c1"`} {
+		if !bytes.Contains(body, []byte(part)) {
+			t.Errorf("%s is not in %s", part, body)
+		}
+	}
+}
