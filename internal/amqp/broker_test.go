@@ -79,7 +79,9 @@ func exactCounts(t testing.TB, b broker) *Subscriber {
 	return b.subscriber(t, SubscriberConfig{CarefulAfter: -1})
 }
 
-func TestEveryHeaderTypeIsReadableOnEveryDelivery(t *testing.T) {
+// T52: headers of every type are read at the first delivery from a quorum queue and at
+// each that follows.
+func TestT52EveryHeaderTypeIsReadableOnEveryDelivery(t *testing.T) {
 	b := newBroker(t)
 	ch, err := b.conn.Channel(testContext(t))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestPoliciesThatEndangerMessagesAreRefusedAtStart: a policy decides over a queue past
-// its arguments, on whatever side it was set.
+// its arguments, on whatever side it was set (T49).
 func TestPoliciesThatEndangerMessagesAreRefusedAtStart(t *testing.T) {
 	b := newBroker(t)
 	m := b.management(t)

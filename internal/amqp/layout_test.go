@@ -54,6 +54,25 @@ func TestDefaultLayoutIsComplete(t *testing.T) {
 	}
 }
 
+// T56: the broker bounds no dead letters, because it would lose or refuse them; they leave
+// it for a table, and alerts ask how many there are.
+func TestT56TheBrokerBoundsNoDeadLetters(t *testing.T) {
+	layout := DefaultLayout(Options{})
+	for _, name := range []string{QueueDead, QueueUndeliverable} {
+		q, found := layout.Queue(name)
+		if !found {
+			t.Fatalf("the layout has no %s", name)
+		}
+		for _, bound := range []string{
+			"x-max-length", "x-max-length-bytes", "x-message-ttl", "x-expires", "x-overflow", "x-dead-letter-exchange",
+		} {
+			if value, there := q.Args[bound]; there {
+				t.Errorf("%s has %s = %v", name, bound, value)
+			}
+		}
+	}
+}
+
 func TestLayoutForOneQueue(t *testing.T) {
 	part, err := DefaultLayout(Options{}).For(QueueClaims)
 	if err != nil {

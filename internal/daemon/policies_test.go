@@ -8,8 +8,9 @@ import (
 	"couponlease/internal/testkit"
 )
 
-// A policy decides past the arguments that the daemon declares: where one takes away the
-// limit of deliveries, or lets messages expire, the daemon does not begin to work.
+// T49: a policy, or what a newer broker makes of one, decides past the arguments that the
+// daemon declares: where one takes away the limit of deliveries, or lets messages expire,
+// the daemon does not begin to work.
 func TestStartRefusesPoliciesThatEndangerMessages(t *testing.T) {
 	s := newShop(t)
 	s.broker.SetPolicy(t, testkit.Policy{

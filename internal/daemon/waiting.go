@@ -69,6 +69,7 @@ func (p *parts) readWaiting(waiting *atomic.Pointer[store.Waiting]) {
 	read(telemetry.InboxRows, func(w *store.Waiting, emit telemetry.Emit) { emit(float64(w.InboxRows)) })
 	read(telemetry.InboxOldest, func(w *store.Waiting, emit telemetry.Emit) { emit(age(w.InboxOldest)) })
 	read(telemetry.TimersOverdue, func(w *store.Waiting, emit telemetry.Emit) { emit(float64(w.TimersOverdue)) })
+	read(telemetry.OldestSnapshot, func(w *store.Waiting, emit telemetry.Emit) { emit(w.OldestSnapshot.Seconds()) })
 	read(telemetry.DeadLettersOpen, func(w *store.Waiting, emit telemetry.Emit) {
 		for _, letters := range byReason(w.Letters) {
 			emit(float64(letters.Letters), letters.Reason)

@@ -117,7 +117,7 @@ func TestBadInputEndsWithAReasonAndHarmsNobody(t *testing.T) {
 	space.Check(t)
 }
 
-// Headers of every type that AMQP knows do not stand in the way.
+// T52: headers of every type that AMQP knows do not stand in the way.
 func TestHeadersOfEveryTypeAreRead(t *testing.T) {
 	space := fleet.NewSpace(t)
 	space.Import(t, []string{"odd"})

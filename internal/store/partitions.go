@@ -55,7 +55,7 @@ func (p partition) bounds() (key, lower, upper string) {
 // days will need, each in a transaction of its own. Replicas may call it at once, and
 // as often as they like; the daemon does so every hour.
 func (s *Store) EnsurePartitions(ctx context.Context) error {
-	now, err := s.Ping(ctx)
+	now, err := s.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("ensure partitions: %w", err)
 	}
@@ -67,7 +67,7 @@ func (s *Store) EnsurePartitions(ctx context.Context) error {
 	for _, p := range existing {
 		there[p.name()] = true
 	}
-	for _, p := range s.wantedPartitions(s.clock(now)) {
+	for _, p := range s.wantedPartitions(now) {
 		if there[p.name()] {
 			continue
 		}
@@ -92,10 +92,11 @@ func (s *Store) wantedPartitions(now time.Time) (wanted []partition) {
 
 // DropExpiredPartitions drops the days of the inbox that are older than its retention,
 // and the timers whose retention is over. A timer whose lease is still held is kept,
-// and so is its day. What is locked for longer than a second is left for the next
-// call; the error says so, after everything else was tried.
+// and so is its day. A table that is locked for longer than a second is left for the
+// next call, and writers wait no longer than that; the error says so, after everything
+// else was tried.
 func (s *Store) DropExpiredPartitions(ctx context.Context) error {
-	now, err := s.Ping(ctx)
+	now, err := s.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("drop expired partitions: %w", err)
 	}
@@ -106,12 +107,15 @@ func (s *Store) DropExpiredPartitions(ctx context.Context) error {
 	today := dayOf(now)
 	retention := map[string]int{inboxTable: s.options.InboxRetention, nearTimerTable: s.options.TimerRetention}
 	var failed []error
+	busy := map[string]bool{}
 	for _, p := range existing {
-		if !p.day.Before(today.AddDate(0, 0, -retention[p.table])) {
+		if busy[p.table] || !p.day.Before(today.AddDate(0, 0, -retention[p.table])) {
 			continue
 		}
 		if err := s.drop(ctx, p); err != nil {
 			failed = append(failed, fmt.Errorf("drop partition %s: %w", p.name(), err))
+			// The whole table is locked for each: writers are not held up again and again.
+			busy[p.table] = true
 		}
 	}
 	over := today.AddDate(0, 0, -s.options.TimerRetention)

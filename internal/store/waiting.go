@@ -14,6 +14,8 @@ var (
 	waitingInboxSQL string
 	//go:embed sql/waiting_letters.sql
 	waitingLettersSQL string
+	//go:embed sql/waiting_snapshot.sql
+	waitingSnapshotSQL string
 	//go:embed sql/waiting_timers.sql
 	waitingTimersSQL string
 )
@@ -30,6 +32,9 @@ type Waiting struct {
 	// TimersOverdue are leases that should have ended, among the timers that were due
 	// last.
 	TimersOverdue int64
+	// OldestSnapshot is how long another session has kept dead rows from being cleaned
+	// up. Sessions of other users show only to members of pg_read_all_stats.
+	OldestSnapshot time.Duration
 	// Letters are dead letters that nobody has dealt with, most first.
 	Letters []OpenLetters
 }
@@ -55,6 +60,12 @@ func (s *Store) Waiting(ctx context.Context, overdue time.Duration) (w Waiting, 
 	t.query("count overdue timers", waitingTimersSQL, func(rows pgx.Rows) error {
 		return rows.Scan(&w.TimersOverdue)
 	}, overdue.Microseconds(), maxLateTimers)
+	t.query("look for the oldest snapshot", waitingSnapshotSQL, func(rows pgx.Rows) error {
+		var seconds float64
+		err := rows.Scan(&seconds)
+		w.OldestSnapshot = time.Duration(seconds * float64(time.Second))
+		return err
+	})
 	t.query("count open dead letters", waitingLettersSQL, list(&w.Letters, func(row scanTarget) (l OpenLetters, err error) {
 		err = row.Scan(&l.Reason, &l.Letters, toTime{&l.Oldest})
 		return l, err

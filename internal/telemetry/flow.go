@@ -19,6 +19,7 @@ const (
 	DeadLettersOldest = "couponlease_dead_letters_oldest_seconds"
 	DeadQueue         = "couponlease_dead_queue_messages"
 	Undeliverable     = "couponlease_undeliverable_messages"
+	OldestSnapshot    = "couponlease_oldest_snapshot_seconds"
 )
 
 func flowMetrics() []Metric {
@@ -59,5 +60,7 @@ func flowMetrics() []Metric {
 			Help: "Dead letters in the broker that are not filed yet. It grows when no replica files them."},
 		{Name: Undeliverable, Kind: Gauge, Kept: true,
 			Help: "Delayed messages whose queue is gone. It must be 0."},
+		{Name: OldestSnapshot, Kind: Gauge, Kept: true,
+			Help: "How long the oldest transaction in the database has kept dead rows from being cleaned up, in seconds."},
 	}
 }

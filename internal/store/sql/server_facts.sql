@@ -4,4 +4,5 @@ select current_setting('server_version'), current_setting('server_version_num'):
        pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
        current_setting('synchronous_commit'),
        coalesce((select max(extract(epoch from clock_timestamp() - xact_start))::bigint from pg_stat_activity
-                 where datname = current_database() and backend_xmin is not null and pid <> pg_backend_pid()), 0)
+                 where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+                   and (backend_xmin is not null or backend_xid is not null)), 0)
