@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -29,10 +28,6 @@ var (
 	findingsListSQL string
 	//go:embed sql/findings_repaired.sql
 	findingsRepairedSQL string
-	//go:embed sql/findings_open.sql
-	findingsOpenSQL string
-	//go:embed sql/gate_figures.sql
-	gateFiguresSQL string
 )
 
 // StartRun implements reconcile.Books.
@@ -146,30 +141,3 @@ func (s *Store) NoteRepair(ctx context.Context, finding, answer string) error {
 }
 
 func nothing(pgx.Rows) error { return nil }
-
-// GateFigures implements reconcile.Figured. It reads the heads of indexes only.
-func (s *Store) GateFigures(ctx context.Context, overdue time.Duration) (reconcile.Figures, error) {
-	f := reconcile.Figures{Open: map[coupon.Fault]int64{}}
-	var oldest, ran, now time.Time
-	t := &trip{}
-	t.query("read the figures of gates", gateFiguresSQL, func(rows pgx.Rows) error {
-		return rows.Scan(&f.OutboxParked, toTime{&oldest}, &f.TimersOverdue, &f.DeadLetters, toTime{&ran}, toTime{&now})
-	}, overdue.Microseconds(), reconcile.MaxCounted)
-	t.query("count open findings", findingsOpenSQL, func(rows pgx.Rows) error {
-		var fault string
-		var open int64
-		err := rows.Scan(&fault, &open)
-		f.Open[coupon.Fault(fault)] = open
-		return err
-	}, reconcile.MaxCounted)
-	if err := t.send(ctx, s, s.pool); err != nil {
-		return f, fmt.Errorf("read the figures of gates: %w", err)
-	}
-	if !oldest.IsZero() {
-		f.OutboxAge = max(0, now.Sub(oldest))
-	}
-	if !ran.IsZero() {
-		f.Reconciled, f.ReconciledAge = true, max(0, now.Sub(ran))
-	}
-	return f, nil
-}
