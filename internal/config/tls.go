@@ -39,11 +39,13 @@ func (s Services) postgresFiles() tlsFiles {
 	return f
 }
 
+// brokerFiles takes an encrypted management API for use only where no broker is
+// named: whoever sets the files does not expect the messages to go in clear text.
 func (s Services) brokerFiles() tlsFiles {
 	return tlsFiles{
 		service: "amqp", ca: s.AMQPCAFile, cert: s.AMQPCertFile, key: s.AMQPKeyFile,
-		isUsed: hasScheme(s.AMQPURL, "amqps") || hasScheme(s.AMQPManagementURL, "https"),
-		hint:   "neither URL of RabbitMQ is encrypted; write amqps:// in --amqp-url",
+		isUsed: hasScheme(s.AMQPURL, "amqps") || s.AMQPURL == "" && hasScheme(s.AMQPManagementURL, "https"),
+		hint:   "messages and password are not encrypted; write amqps:// in --amqp-url",
 	}
 }
 

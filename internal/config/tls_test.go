@@ -116,10 +116,18 @@ func TestTLSFilesThatCannotBeUsed(t *testing.T) {
 			"--amqp-key-file (COUPONLEASE_AMQP_KEY_FILE): " + f.otherKey + " does not go with " + f.cert +
 				": tls: private key does not match public key"},
 		{"plain broker", Services{AMQPURL: "amqp://mq", AMQPCAFile: f.ca},
-			"--amqp-ca-file (COUPONLEASE_AMQP_CA_FILE): is set, but neither URL of RabbitMQ is encrypted; write amqps:// in --amqp-url"},
+			"--amqp-ca-file (COUPONLEASE_AMQP_CA_FILE): is set, but messages and password are not encrypted; write amqps:// in --amqp-url"},
 		{"plain broker, encrypted management", Services{
 			AMQPURL: "amqp://mq", AMQPManagementURL: "https://mq", AMQPCAFile: f.ca,
+		}, "--amqp-ca-file (COUPONLEASE_AMQP_CA_FILE): is set, but messages and password are not encrypted; write amqps:// in --amqp-url"},
+		{"plain broker, encrypted management, certificate to show", Services{
+			AMQPURL: "amqp://mq", AMQPManagementURL: "https://mq", AMQPCertFile: f.cert, AMQPKeyFile: f.key,
+		}, "--amqp-cert-file (COUPONLEASE_AMQP_CERT_FILE): is set, but messages and password are not encrypted; write amqps:// in --amqp-url"},
+		{"encrypted broker, plain management", Services{
+			AMQPURL: "amqps://mq", AMQPManagementURL: "http://mq", AMQPCAFile: f.ca,
 		}, ""},
+		{"plain broker, encrypted management, no files", Services{AMQPURL: "amqp://mq", AMQPManagementURL: "https://mq"}, ""},
+		{"encrypted management alone", Services{AMQPManagementURL: "https://mq", AMQPCAFile: f.ca}, ""},
 		{"plain Redis", Services{RedisURL: "redis://cache", RedisCertFile: f.cert, RedisKeyFile: f.key},
 			"--redis-cert-file (COUPONLEASE_REDIS_CERT_FILE): is set, but the connection is not encrypted; write rediss:// in --redis-url"},
 		{"PostgreSQL that may be plain", Services{PostgresURL: "postgres://db/c?sslmode=prefer", PostgresCAFile: f.ca},
