@@ -14,10 +14,14 @@ type Books interface {
 	// Suspects shows everything that may have a fault.
 	Suspects(ctx context.Context, options SuspectOptions, visitor Visitor) (Looked, error)
 	// StartRun notes that a run begins, KeepFindings what it finds, and EndRun that it is
-	// over: open findings of the run's faults that it has not found are closed.
+	// over: open findings of faults of our own books that it has looked for and not found
+	// are closed, besides the run.Closed that were before.
 	StartRun(ctx context.Context, run Run) error
 	KeepFindings(ctx context.Context, run string, findings []coupon.Finding) (opened int64, err error)
 	EndRun(ctx context.Context, run Run) (closed int64, err error)
+	// CloseFindings closes those of the findings that are open and that the run has not
+	// found.
+	CloseFindings(ctx context.Context, run Run, ids []string) (closed int64, err error)
 	// Findings lists findings in the order of their ids.
 	Findings(ctx context.Context, filter FindingFilter) ([]Record, error)
 	// NoteRepair keeps what the engine answered about a finding.

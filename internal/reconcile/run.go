@@ -86,14 +86,7 @@ func (r *running) run(ctx context.Context, moment coupon.Moment) error {
 	}
 	s := &r.summary
 	s.Looked, s.Coupons, s.Orders = looked, looked.Coupons, looked.Orders
-	if r.options.Upstream != nil {
-		if s.Compared, err = r.options.Upstream.compare(ctx, moment, func(f coupon.Finding) error {
-			return r.add(ctx, f)
-		}); err != nil {
-			return err
-		}
-	}
-	if err := r.keep(ctx); err != nil {
+	if err := r.compare(ctx, moment); err != nil {
 		return err
 	}
 	if r.options.Repair != nil {
@@ -101,10 +94,31 @@ func (r *running) run(ctx context.Context, moment coupon.Moment) error {
 			return err
 		}
 	}
-	if s.Closed, err = r.books.EndRun(ctx, s.Run); err != nil {
+	gone, err := r.books.EndRun(ctx, s.Run)
+	if err != nil {
 		return err
 	}
+	s.Closed += gone
 	s.Finished, err = r.books.Now(ctx)
+	return err
+}
+
+// compare compares with the exports, if there are any, writes down what was found so far,
+// and closes what the exports show to be gone.
+func (r *running) compare(ctx context.Context, moment coupon.Moment) (err error) {
+	if r.options.Upstream == nil {
+		return r.keep(ctx)
+	}
+	c := r.options.Upstream.comparing(moment, func(f coupon.Finding) error { return r.add(ctx, f) })
+	err = c.compare(ctx)
+	r.summary.Compared = c.compared
+	if err != nil {
+		return err
+	}
+	if err := r.keep(ctx); err != nil {
+		return err
+	}
+	r.summary.Closed, err = c.close(ctx, r.books, r.summary.Run)
 	return err
 }
 

@@ -56,6 +56,10 @@ func (b *slowBooks) KeepFindings(context.Context, string, []coupon.Finding) (int
 	return 0, errors.New("nothing was found")
 }
 
+func (b *slowBooks) CloseFindings(context.Context, reconcile.Run, []string) (int64, error) {
+	return 0, nil
+}
+
 func (b *slowBooks) EndRun(_ context.Context, run reconcile.Run) (int64, error) {
 	run.Finished = time.Now()
 	b.locked(func() { b.lastRun = &run })

@@ -81,21 +81,24 @@ type comparison struct {
 	found        func(coupon.Finding) error
 	since, until time.Time
 	compared     Compared
-	// seen are hashes of what each export names, sorted once it is read.
+	// seen are marks of what each export names, with flags, sorted once it is read.
 	seen map[string][]uint64
 }
 
-func (u *Upstream) compare(
-	ctx context.Context, moment coupon.Moment, found func(coupon.Finding) error,
-) (Compared, error) {
-	c := &comparison{Upstream: u, moment: moment, found: found, seen: map[string][]uint64{}}
-	for _, e := range u.Exports {
+// comparing begins a comparison.
+func (u *Upstream) comparing(moment coupon.Moment, found func(coupon.Finding) error) *comparison {
+	return &comparison{Upstream: u, moment: moment, found: found, seen: map[string][]uint64{}}
+}
+
+// compare reads all exports and finds what differs.
+func (c *comparison) compare(ctx context.Context) error {
+	for _, e := range c.Exports {
 		if err := c.read(ctx, e); err != nil {
-			return c.compared, fmt.Errorf("compare with the export of %s: %w", e.Kind, err)
+			return fmt.Errorf("compare with the export of %s: %w", e.Kind, err)
 		}
 		slices.Sort(c.seen[e.Kind])
 	}
-	return c.compared, c.missing(ctx)
+	return c.missing(ctx)
 }
 
 // read compares one export with our books, a chunk at a time.
@@ -109,10 +112,9 @@ func (c *comparison) read(ctx context.Context, e Export) error {
 		}
 		if more = ok; ok {
 			chunk = append(chunk, row)
-			if len(c.seen[e.Kind]) >= maxExported {
+			if len(c.seen[e.Kind])+len(chunk) > maxExported {
 				return fmt.Errorf("more than %d rows: export a shorter time", maxExported)
 			}
-			c.seen[e.Kind] = append(c.seen[e.Kind], mark(row.Order, row.ID))
 			c.cover(row.At)
 		}
 		if len(chunk) == compareChunk || !more && len(chunk) > 0 {
@@ -125,10 +127,11 @@ func (c *comparison) read(ctx context.Context, e Export) error {
 	return nil
 }
 
-// mark stands for a name in as few bytes as are needed to tell millions apart.
+// mark stands for a name in as few bytes as are needed to tell millions apart, with room
+// for what is remembered besides.
 func mark(order, id string) uint64 {
 	sum := sha256.Sum256([]byte(order + "\x00" + id))
-	return binary.BigEndian.Uint64(sum[:])
+	return binary.BigEndian.Uint64(sum[:]) &^ flags
 }
 
 func (c *comparison) cover(at time.Time) {
@@ -158,6 +161,7 @@ func (c *comparison) chunk(ctx context.Context, kind string, rows []Exported) er
 			order = &coupon.Order{ID: rows[i].Order}
 		}
 		c.count(kind)
+		c.seen[kind] = append(c.seen[kind], c.marked(kind, &rows[i], order))
 		if f := c.row(kind, &rows[i], order); f != nil {
 			if err := c.found(*f); err != nil {
 				return err
@@ -165,6 +169,22 @@ func (c *comparison) chunk(ctx context.Context, kind string, rows []Exported) er
 		}
 	}
 	return nil
+}
+
+// marked is the mark of a row with its flags.
+func (c *comparison) marked(kind string, row *Exported, o *coupon.Order) uint64 {
+	id := row.ID
+	if kind == ExportOrders {
+		id = "" // an order has no other name
+	}
+	m := mark(row.Order, id)
+	if ours, known := amountOf(kind, row, o); known && row.HasAmount && ours == row.Amount {
+		m |= agreed
+	}
+	if kind == ExportOrders && !row.Closed {
+		m |= open
+	}
+	return m
 }
 
 func (c *comparison) count(kind string) {
@@ -189,7 +209,7 @@ func (c *comparison) row(kind string, row *Exported, o *coupon.Order) *coupon.Fi
 	case !known && (young || kind == ExportOrders && !row.Closed):
 		return nil // it is on its way, or it named no coupon and nobody told us
 	case kind == ExportOrders && row.Closed:
-		if young || slices.ContainsFunc(o.Closes, func(c coupon.Close) bool { return !c.Attempt() }) || !o.Known() {
+		if young || over(o) || !o.Known() {
 			return nil
 		}
 		f.Fault, f.Detail = coupon.FaultClosedUpstream, "closed there, open here"
@@ -241,11 +261,10 @@ func (c *comparison) missing(ctx context.Context) error {
 			c.moment.Now.Sub(at) > c.Grace
 	}
 	lacks := func(kind, order, id string, at time.Time) error {
-		marks, there := c.seen[kind]
-		if !there || !covered(at) {
+		if _, there := c.seen[kind]; !there || !covered(at) {
 			return nil
 		}
-		if _, known := slices.BinarySearch(marks, mark(order, id)); known {
+		if _, known := c.lookup(kind, order, id); known {
 			return nil
 		}
 		return c.found(coupon.Finding{

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -24,6 +25,8 @@ var (
 	findingsKeepSQL string
 	//go:embed sql/findings_close.sql
 	findingsCloseSQL string
+	//go:embed sql/findings_gone.sql
+	findingsGoneSQL string
 	//go:embed sql/findings_list.sql
 	findingsListSQL string
 	//go:embed sql/findings_repaired.sql
@@ -73,15 +76,32 @@ func (s *Store) KeepFindings(ctx context.Context, run string, findings []coupon.
 	return opened, nil
 }
 
-// EndRun implements reconcile.Books.
+// EndRun implements reconcile.Books. Our own books were read whole: what was not found in
+// them is gone.
 func (s *Store) EndRun(ctx context.Context, run reconcile.Run) (closed int64, err error) {
-	faults := collect[texts](run.Faults, func(f coupon.Fault) string { return string(f) })
-	err = s.each(ctx, findingsCloseSQL, func(rows pgx.Rows) error { return rows.Scan(&closed) }, faults, run.ID, run.Started)
+	var faults texts
+	for _, fault := range coupon.OwnFaults() {
+		if slices.Contains(run.Faults, fault) {
+			faults = append(faults, string(fault))
+		}
+	}
+	err = s.each(ctx, findingsGoneSQL, func(rows pgx.Rows) error { return rows.Scan(&closed) }, faults, run.ID, run.Started)
 	if err == nil {
-		err = s.each(ctx, runEndSQL, nothing, run.ID, run.Coupons, run.Orders, run.Found, run.Opened, closed, run.Repaired)
+		err = s.each(ctx, runEndSQL, nothing, run.ID, run.Coupons, run.Orders, run.Found, run.Opened, run.Closed+closed,
+			run.Repaired)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("end a run of reconciliation: %w", err)
+	}
+	return closed, nil
+}
+
+// CloseFindings implements reconcile.Books.
+func (s *Store) CloseFindings(ctx context.Context, run reconcile.Run, ids []string) (closed int64, err error) {
+	err = s.each(ctx, findingsCloseSQL, func(rows pgx.Rows) error { return rows.Scan(&closed) }, uuids(ids), run.ID,
+		run.Started)
+	if err != nil {
+		return 0, fmt.Errorf("close %d findings: %w", len(ids), err)
 	}
 	return closed, nil
 }
