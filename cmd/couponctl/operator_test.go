@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -204,4 +205,49 @@ func TestOperatorsKeepTheRulesOfTheDaemons(t *testing.T) {
 	}
 	t.Setenv("COUPONLEASE_STACKING", "SOME")
 	ctl(t, "lock", "c2", "--order", "Q-1").want(t, exitFindings, "COUPONLEASE_STACKING", "use ALL or PARTIAL")
+}
+
+// What makes two commands the same is the content of their message. Reason and actor of
+// some are not in it: those are repeated, and only the audit log has the other words.
+func TestReasonAndActorOfARepeatedCommand(t *testing.T) {
+	newShop(t, "c1", "c2", "c3", "c4", "c5")
+	leased := func(code string) string {
+		return file(t, code+".token", string(do(t, exitOK, "lock", code, "--order", "Q-"+code).LeaseToken))
+	}
+	first, second := leased("c2"), leased("c3")
+	voided := do(t, exitOK, "void", "c5", "--reason", "x")
+	const same, other = exitOK, exitConflict
+	tests := []struct {
+		args          []string
+		reason, actor int // what another one comes to
+	}{
+		{[]string{"lock", "c1", "--order", "Q-1"}, same, same},
+		{[]string{"renew", "c2", "--token-file", first}, same, same},
+		{[]string{"release", "c3", "--token-file", second}, other, same},
+		{[]string{"redeem", "c2", "--order", "Q-c2", "--token-file", first}, same, same},
+		{[]string{"return", "c2", "--order", "Q-c2", "--refund", "r1"}, other, other},
+		{[]string{"void", "c4"}, other, other},
+		{[]string{"reverse", "c5", "--operation", voided.Operation}, other, other},
+	}
+	for _, test := range tests {
+		t.Run(test.args[0], func(t *testing.T) {
+			given := func(reason, actor string) []string {
+				return append(slices.Clone(test.args), "--key", "k-"+test.args[0], "--reason", reason, "--actor", actor)
+			}
+			do(t, exitOK, given("why", "ann")...)
+			for _, again := range []struct {
+				reason, actor string
+				code          int
+			}{{"why", "ann", same}, {"other", "ann", test.reason}, {"why", "bob", test.actor}} {
+				got := do(t, again.code, given(again.reason, again.actor)...)
+				if want := again.code == same; got.Repeated != want || !want && got.Outcome != coupon.IdempotencyMismatch {
+					t.Errorf("with reason %q by %s: %+v", again.reason, again.actor, got)
+				}
+			}
+		})
+	}
+	log := decode[console.AuditPage](t, ctl(t, "audit", "list", "--action", "LockCoupon", "--actor", "bob", "-o", "json"))
+	if len(log.Entries) != 1 || log.Entries[0].Reason != "why" || log.Entries[0].First != coupon.OK {
+		t.Errorf("audit log of the repetition: %+v", log.Entries)
+	}
 }
