@@ -28,7 +28,8 @@ type Answers interface {
 type RepeatsConfig struct {
 	Memory  Memory
 	Answers Answers
-	// Replies sends answers, with the lease tokens that belong in them.
+	// Replies sends answers with the lease tokens that belong in them, or gives an error:
+	// then the engine answers, and the replica that publishes it may have the key.
 	Replies outbox.Publisher
 	// ID gives the id of a message.
 	ID     func() string

@@ -120,7 +120,7 @@ func (p *parts) build() error {
 		cfg.Subscriber, cfg.Subscriptions = stock, p.cfg.Subscriptions
 	}
 	var err error
-	if p.repeats, err = p.newRepeats(published); err != nil {
+	if p.repeats, err = p.newRepeats(whole{published}); err != nil {
 		return err
 	}
 	p.serveDeadLetters(&cfg)

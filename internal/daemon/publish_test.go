@@ -56,20 +56,7 @@ func TestOutboxMessagesBecomePublications(t *testing.T) {
 
 // What the broker will never take must not hold up its shard.
 func TestHopelessMessagesAreReturned(t *testing.T) {
-	broker := testkit.RabbitMQ(t)
-	conn, err := amqp.Connect(amqp.ConnConfig{URL: broker.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	publisher := amqp.NewPublisher(conn, amqp.PublisherConfig{})
-	t.Cleanup(func() {
-		if err := errors.Join(publisher.Close(), conn.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := amqp.Apply(t.Context(), conn, amqp.DefaultLayout(amqp.Options{})); err != nil {
-		t.Fatal(err)
-	}
+	publisher := newPublisher(t)
 	unopened := sealed(leasetoken.Random(), "L1")
 	unopened.Key = amqp.QueueDead
 	tests := []struct {
@@ -97,4 +84,52 @@ func TestHopelessMessagesAreReturned(t *testing.T) {
 		}
 	}
 	checkLost(t, p.seals.metrics, 1)
+}
+
+// An answer whose token cannot be found here is not sent; what is beside it is.
+func TestAnswersPastTheEngineAreWhole(t *testing.T) {
+	keys, metrics := leasetoken.Random(), telemetry.New()
+	to := func(m outbox.Message) outbox.Message {
+		m.Key, m.Mandatory = amqp.QueueDead, true
+		return m
+	}
+	returned := to(outbox.Message{ID: "4"})
+	returned.Key = "nobody"
+	w := whole{publications{newPublisher(t), seals{keys, metrics, quietLog()}, metrics, nil}}
+	lost := to(sealed(leasetoken.Random(), "L1"))
+	for name, test := range map[string]struct {
+		list []outbox.Message
+		want []error
+	}{
+		"all":  {[]outbox.Message{to(sealed(keys, "L1")), to(outbox.Message{ID: "2"})}, []error{nil, nil}},
+		"none": {[]outbox.Message{lost}, []error{errNoKey}},
+		"some": {[]outbox.Message{lost, to(sealed(keys, "L2")), lost, returned}, []error{errNoKey, nil, errNoKey, outbox.ErrReturned}},
+	} {
+		for i, err := range w.PublishBatch(t.Context(), test.list, time.Now()) {
+			if !errors.Is(err, test.want[i]) {
+				t.Errorf("%s: message %d: error %v, want %v", name, i, err, test.want[i])
+			}
+		}
+	}
+	checkLost(t, metrics, 0)
+}
+
+// newPublisher publishes to a layout of its own.
+func newPublisher(t *testing.T) *amqp.Publisher {
+	t.Helper()
+	broker := testkit.RabbitMQ(t)
+	conn, err := amqp.Connect(amqp.ConnConfig{URL: broker.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	publisher := amqp.NewPublisher(conn, amqp.PublisherConfig{})
+	t.Cleanup(func() {
+		if err := errors.Join(publisher.Close(), conn.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := amqp.Apply(t.Context(), conn, amqp.DefaultLayout(amqp.Options{})); err != nil {
+		t.Fatal(err)
+	}
+	return publisher
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"couponlease/internal/amqp"
+	"couponlease/internal/config"
 	"couponlease/internal/telemetry"
 	"couponlease/internal/testkit"
 	"couponlease/messages"
@@ -44,6 +45,12 @@ func (s *shop) openTill(queue string) *till {
 // ask has a request answered, and gives the answer.
 func (w *till) ask(request string, coupon int) string {
 	w.shop.t.Helper()
+	return w.answer(w.send(request, coupon), request)
+}
+
+// send asks and does not wait: it gives what the answer will be known by.
+func (w *till) send(request string, coupon int) string {
+	w.shop.t.Helper()
 	w.asked++
 	id := fmt.Sprintf("%s-%d", w.queue, w.asked)
 	body, err := json.Marshal(map[string]any{"requestId": request, "code": code(coupon)})
@@ -54,6 +61,11 @@ func (w *till) ask(request string, coupon int) string {
 		Timestamp: time.Now(), Body: body,
 	}})
 	must(w.shop.t, errs[0], "publish request")
+	return id
+}
+
+func (w *till) answer(id, request string) string {
+	w.shop.t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
@@ -78,7 +90,7 @@ func TestTillsAskAgain(t *testing.T) {
 	cfg := s.config()
 	cfg.RedisURL = redis.URL
 	d := start(t, cfg)
-	w := s.openTill("till-7")
+	w := s.openTill("reply.till")
 	request := unique + "1" // others use the same Redis
 
 	first := w.ask(request, 0)
@@ -122,5 +134,47 @@ func TestTillsAskAgain(t *testing.T) {
 	}
 	if err := d.stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A replica without the key of a token leaves a repeated request to the engine, whose
+// answer is published by whoever has the shard, and perhaps the key.
+func TestARepeatedRequestIsNeverAnsweredInPart(t *testing.T) {
+	s := newShop(t)
+	s.issue(0, 1)
+	url, unique := testkit.Redis(t)
+	first, second := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
+	cfg := s.config()
+	cfg.RedisURL, cfg.TokenKeys = url, first
+	d := start(t, cfg)
+	w := s.openTill("reply.till")
+	request := unique + "1"
+	granted := w.ask(request, 0)
+	testkit.Eventually(t, patience, "Redis remembers the request", func() (bool, string) {
+		if got := w.ask(request, 0); got != granted {
+			t.Errorf("answered\n%s\nand at first\n%s", got, granted)
+		}
+		n := d.metric(telemetry.RequestsRepeated)
+		return n >= 1, fmt.Sprint(n)
+	})
+	must(t, d.stop(), "stop the first replica")
+
+	// It has the request from the broker and another key; the outbox is somebody else's.
+	cfg.TokenKeys, cfg.Relay = second, config.Off
+	taker := start(t, cfg)
+	committed := taker.metric(telemetry.RequestsCommitted)
+	id := w.send(request, 0)
+	testkit.Eventually(t, patience, "the engine was asked", func() (bool, string) {
+		n := taker.metric(telemetry.RequestsCommitted)
+		return n > committed, fmt.Sprint(n)
+	})
+	if n := taker.metric(telemetry.RequestsRepeated); n != 0 {
+		t.Errorf("%v requests were answered without the engine", n)
+	}
+	must(t, taker.stop(), "stop the second replica")
+	cfg.TokenKeys, cfg.Relay = first, config.On
+	start(t, cfg)
+	if got := w.answer(id, request); got != granted {
+		t.Errorf("answered\n%s\nand at first\n%s", got, granted)
 	}
 }
