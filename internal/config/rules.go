@@ -15,6 +15,8 @@ type Rules struct {
 
 	TillLease time.Duration `name:"till-lease" env:"COUPONLEASE_TILL_LEASE" default:"1m" min:"1s" max:"24h" group:"Rules" help:"How long a till holds a coupon while the shop does its own work, when the request does not say itself."`
 
+	LongestLease time.Duration `name:"longest-lease" env:"COUPONLEASE_LONGEST_LEASE" default:"24h" min:"1s" max:"8760h" group:"Rules" help:"Longest lease that a quote or a till may ask for, at first and by renewals."`
+
 	RenewGrace time.Duration `name:"renew-grace" env:"COUPONLEASE_RENEW_GRACE" default:"1h" min:"0s" max:"8760h" group:"Rules" help:"How long after the end of its validity a coupon may stay leased by renewals. 0s: not at all."`
 
 	Stacking string `name:"stacking" env:"COUPONLEASE_STACKING" default:"ALL" oneof:"ALL PARTIAL" group:"Rules" help:"ALL: an order obtains all its coupons or none; PARTIAL: each for itself."`
@@ -25,8 +27,9 @@ type Rules struct {
 // ForCoupons gives the rules as the core reads them.
 func (r Rules) ForCoupons() coupon.Rules {
 	return coupon.Rules{
-		OrderLease: r.OrderLease, QuoteLease: r.QuoteLease, TillLease: r.TillLease, RenewGrace: r.RenewGrace,
-		Stacking: coupon.Stacking(r.Stacking), FutureTolerance: r.FutureTolerance,
+		OrderLease: r.OrderLease, QuoteLease: r.QuoteLease, TillLease: r.TillLease, LongestLease: r.LongestLease,
+		RenewGrace: r.RenewGrace,
+		Stacking:   coupon.Stacking(r.Stacking), FutureTolerance: r.FutureTolerance,
 	}
 }
 

@@ -41,6 +41,9 @@ func (w *World) answer(r *Request, f Command) Outcome {
 	}
 	if w.tooEarly(r) != nil {
 		a.refuse(TimeOutOfRange)
+		if till, ok := f.(RedeemRequested); ok {
+			w.beginFlow(till, a)
+		}
 	} else {
 		f.carryOut(w, a, Fields{At: a.At})
 	}
@@ -82,6 +85,10 @@ func (w *World) obtainFor(c *Coupon, a *Answer, wish claim, g grant) {
 		a.refuse(code)
 		return
 	}
+	if g.deadline.After(w.Now.Add(w.Rules.LongestLease)) {
+		a.refuse(RenewCap)
+		return
+	}
 	a.done(c, w.lock(c, g))
 	a.give(c)
 }
@@ -92,6 +99,12 @@ func (f RedeemRequested) carryOut(w *World, a *Answer, _ Fields) {
 	w.obtainFor(c, a, claim{order: a.Order, customer: f.Customer}, grant{
 		order: a.Order, purpose: PurposeTill, deadline: w.Now.Add(cmp.Or(f.Lease, w.Rules.TillLease)),
 	})
+	w.beginFlow(f, a)
+}
+
+// beginFlow notes that a till asked, and if it got nothing, that this is the end.
+func (w *World) beginFlow(f RedeemRequested, a *Answer) {
+	a.Order = RedeemNumber(f.Request)
 	step := FlowRow{
 		RedeemNo: a.Order, Request: f.Request, Step: FlowProcessing, Coupon: f.Coupon,
 		LeaseID: a.LeaseID, Operation: a.Operation, Cause: a.Cause, At: w.Now,
@@ -143,7 +156,7 @@ func (f RenewLease) carryOut(w *World, a *Answer, _ Fields) {
 	if !f.OpenEnded {
 		g.deadline = w.Now.Add(cmp.Or(f.Lease, w.Rules.term(c.Lease.Purpose)))
 	}
-	if !c.ValidUntil.IsZero() && (g.deadline.IsZero() || g.deadline.After(c.ValidUntil.Add(w.Rules.RenewGrace))) {
+	if w.tooLong(c, g.deadline) {
 		a.refuse(RenewCap)
 		return
 	}
@@ -152,6 +165,17 @@ func (f RenewLease) carryOut(w *World, a *Answer, _ Fields) {
 		g.deadline = c.Lease.Deadline
 	}
 	a.done(c, w.renew(c, g))
+}
+
+// tooLong says whether a renewed lease would last too long: beyond the validity and its
+// grace, or, for a quote or a till, which never stay open-ended, beyond what they may
+// ask for.
+func (w *World) tooLong(c *Coupon, deadline time.Time) bool {
+	if !c.ValidUntil.IsZero() && (deadline.IsZero() || deadline.After(c.ValidUntil.Add(w.Rules.RenewGrace))) {
+		return true
+	}
+	return c.Lease.Purpose != PurposeOrder &&
+		(deadline.IsZero() || deadline.After(w.Now.Add(w.Rules.LongestLease)))
 }
 
 func (f ReleaseLease) carryOut(w *World, a *Answer, _ Fields) {
@@ -190,6 +214,10 @@ func (f RedeemCoupon) carryOut(w *World, a *Answer, _ Fields) {
 	}
 	g := w.groupOf(holder)
 	_, payment, paid := g.paid()
+	if g.superseded() || g.closed(false) != nil {
+		a.refuse(OrderAlreadyClosed) // what was paid in time is told by its fact, and recovers the coupon
+		return
+	}
 	if g.placed() && !paid && f.Payment == "" {
 		a.refuse(IllegalState(c.State)) // an order with something to pay is redeemed by money
 		return

@@ -17,7 +17,7 @@ func (w *World) judge(g group, f OrderPlaced) (refusals []Refusal, lacking []Wan
 		if c != nil && c.UsedBy(g.head.ID) {
 			continue // by a command, before the order was placed
 		}
-		wish := claim{order: g.head.ID, customer: f.Customer, token: wanted.Token, from: w.earlierHead(g, f)}
+		wish := claim{order: g.head.ID, customer: f.Customer, token: wanted.Token, from: w.source(g, f)}
 		if c != nil && c.LeasedTo(g.head.ID) {
 			if c.Lease.Purpose == PurposeOrder {
 				continue
@@ -42,7 +42,7 @@ func (w *World) judge(g group, f OrderPlaced) (refusals []Refusal, lacking []Wan
 // in its own way.
 func (w *World) credit(g group, f OrderPlaced) tally {
 	count := newTally()
-	for _, order := range present(g.head.ID, w.earlierHead(g, f)) {
+	for _, order := range present(g.head.ID, w.source(g, f)) {
 		head := w.order(order)
 		for i := range head.Named {
 			c := w.coupons[head.Named[i].Coupon]
@@ -70,13 +70,24 @@ func (w *World) earlierHead(g group, f OrderPlaced) string {
 	return earlier.ID
 }
 
+// source is the order from which the placement takes coupons over: the earlier one,
+// once it is known to have been placed. What a quote or a till holds under some number
+// changes hands by its token, or not at all.
+func (w *World) source(g group, f OrderPlaced) string {
+	earlier := w.earlierHead(g, f)
+	if earlier == "" || !w.groupOf(w.order(earlier)).placed() {
+		return ""
+	}
+	return earlier
+}
+
 // take obtains the coupons that judge found obtainable.
 func (w *World) take(g group, f OrderPlaced, lacking []Wanted) {
 	wish := grant{order: g.head.ID, purpose: PurposeOrder}
 	if _, _, paid := g.paid(); !f.OpenEnded && !paid {
 		wish.deadline = w.Now.Add(cmp.Or(f.Lease, w.Rules.OrderLease))
 	}
-	earlier := w.earlierHead(g, f)
+	earlier := w.source(g, f)
 	for _, wanted := range lacking {
 		c := w.coupons[wanted.Coupon]
 		named := g.head.named(wanted.Coupon)

@@ -19,6 +19,8 @@ func (w *World) orderPlaced(f OrderPlaced, at Fields) Outcome {
 			return w.stalePlacement(w.groupOf(o))
 		case age == 0 && w.groupOf(o).repeats(o, f):
 			return w.placedBefore(w.groupOf(o), f)
+		case age == 0: // coupons were swapped since, or two placements claim one moment: the first stands
+			return w.stalePlacement(w.groupOf(o))
 		default:
 			if refused := w.refuseRevision(o, f, at); refused != nil {
 				return *refused

@@ -18,12 +18,12 @@ func (f SwapCoupons) carryOut(w *World, a *Answer, at Fields) {
 	case len(g.head.Named)+len(f.Add) > MaxNamed:
 		a.refuse(Rejected(TooManyFacts))
 	default:
-		w.swap(g, o, f, a, at)
+		w.swap(g, o, f, a)
 	}
 }
 
 // swap judges everything and then does everything.
-func (w *World) swap(g group, o *Order, f SwapCoupons, a *Answer, at Fields) {
+func (w *World) swap(g group, o *Order, f SwapCoupons, a *Answer) {
 	next := w.swapped(g, o, f)
 	refusals := w.refuseDrops(g, f)
 	obtainable, lacking := w.judge(g, next)
@@ -38,7 +38,6 @@ func (w *World) swap(g group, o *Order, f SwapCoupons, a *Answer, at Fields) {
 		a.Refusals = refusals
 		return
 	}
-	o.PlacedAt = at.At
 	for i := range g.head.Named {
 		if slices.Contains(f.Drop, g.head.Named[i].Coupon) {
 			g.head.Named[i].Dropped = true

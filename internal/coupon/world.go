@@ -25,6 +25,8 @@ type Rules struct {
 	// QuoteLease is how long a buyer may decide, TillLease how long a till may work,
 	// by default.
 	QuoteLease, TillLease time.Duration
+	// LongestLease bounds what a quote or a till may ask for.
+	LongestLease time.Duration
 	// RenewGrace is how long after the end of validity a renewed lease may last.
 	RenewGrace time.Duration
 	// FutureTolerance is how far ahead of the database clock a fact may claim
@@ -36,7 +38,7 @@ type Rules struct {
 func DefaultRules() Rules {
 	return Rules{
 		OrderLease: 15 * time.Minute, QuoteLease: 2 * time.Minute, TillLease: time.Minute,
-		RenewGrace: time.Hour, Stacking: StackAll, FutureTolerance: 24 * time.Hour,
+		LongestLease: 24 * time.Hour, RenewGrace: time.Hour, Stacking: StackAll, FutureTolerance: 24 * time.Hour,
 	}
 }
 

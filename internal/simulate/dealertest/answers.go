@@ -57,7 +57,7 @@ func refusals() map[string][]coupon.Code {
 	obtain := []coupon.Code{
 		coupon.UnknownCoupon, coupon.Voided, coupon.AlreadyRefunded, coupon.ExpiredState, coupon.AlreadyLocked,
 		coupon.AlreadyUsed, coupon.NotOwner, coupon.TemplateOffline, coupon.NotStarted, coupon.UseLimitReached,
-		coupon.BudgetExhausted,
+		coupon.BudgetExhausted, coupon.RenewCap,
 	}
 	lease := func(more ...coupon.Code) []coupon.Code {
 		return append(more, coupon.UnknownCoupon, coupon.LeaseGone, coupon.TokenMismatch, coupon.VersionConflict)
@@ -74,7 +74,7 @@ func refusals() map[string][]coupon.Code {
 		"RedeemRequested": append([]coupon.Code{}, obtain...),
 		"RenewLease":      lease(coupon.RenewCap),
 		"ReleaseLease":    lease(),
-		"RedeemCoupon":    lease(coupon.AlreadyLocked, coupon.IllegalState(coupon.Locked)),
+		"RedeemCoupon":    lease(coupon.AlreadyLocked, coupon.IllegalState(coupon.Locked), coupon.OrderAlreadyClosed),
 		"SwapCoupons": {
 			coupon.NotSwapped, coupon.Rejected(coupon.UnknownOrder), coupon.Rejected(coupon.OrderAlreadyClosed),
 			coupon.Rejected(coupon.StaleRevision), coupon.Rejected(coupon.NotApplicable), coupon.Rejected(coupon.TooManyFacts),

@@ -20,6 +20,12 @@ func (s *script) holds(kind string, hold func(id, customer string) coupon.Fact) 
 	s.fact(coupon.ExpiredState, hold(s.expired(), u1))
 	c := s.issue(free)
 	s.fact(coupon.NotOwner, hold(c, s.Space+"u2"))
+	const tooLong = 25 * time.Hour
+	if kind == "LockCoupon" {
+		s.fact(coupon.RenewCap, coupon.LockCoupon{Coupon: c, Order: s.name("o"), Lease: tooLong})
+	} else {
+		s.fact(coupon.RenewCap, coupon.RedeemRequested{Coupon: c, Request: s.name("till"), Lease: tooLong})
+	}
 	s.fact(coupon.OK, hold(c, u1))
 	s.fact(coupon.AlreadyLocked, hold(c, u1))
 	if kind == "LockCoupon" {
@@ -94,6 +100,14 @@ func (s *script) redeems() {
 	redeem.Order = lease.Order
 	s.fact(coupon.OK, redeem)
 	s.fact(coupon.ExistingRedemption, redeem)
+
+	closed, late := s.placed(s.name("o")), s.issue(free)
+	s.fact(coupon.OK, closed)
+	s.fact(coupon.Noop, coupon.OrderClosed{Order: closed.Order, Reason: "cancelled"})
+	s.fact(coupon.OK, coupon.LockCoupon{Coupon: late, Order: closed.Order})
+	s.fact(coupon.OrderAlreadyClosed, coupon.RedeemCoupon{
+		Coupon: late, Order: closed.Order, Token: s.lease(late).TokenHash, Payment: "p",
+	})
 
 	unpaid := s.issue(free)
 	order := s.placed(s.name("o"), unpaid)
