@@ -90,6 +90,11 @@ func TestFaultsOfACouponAreFound(t *testing.T) {
 			func(_ *coupon.Books, m *coupon.Moment) { m.Now = m.Now.Add(31 * 24 * time.Hour) }, []string{"OLD_OPEN_LEASE c1"}},
 		{"a decision that was not carried out", slices.Concat(usedSteps, [][]string{{"2", "refund", "A", "amount=50"}}),
 			func(b *coupon.Books, _ *coupon.Moment) { b.Decisions[0].Decision = "RETURN:FULL" }, []string{"RETURN_NOT_DONE c1"}},
+		{"a decision that was carried out by another operation", slices.Concat(usedSteps, [][]string{{"2", "refund", "A"}}),
+			func(b *coupon.Books, _ *coupon.Moment) { b.Decisions[0].OperationID = "" }, nil},
+		{"a decision that was put right by hand", slices.Concat(usedSteps, [][]string{
+			{"2", "refund", "A", "amount=50"}, {"3", "return", "c1", "A", "again"},
+		}), func(b *coupon.Books, _ *coupon.Moment) { b.Decisions[0].Decision = "RETURN:FULL" }, nil},
 		{"a decision that was", slices.Concat(usedSteps, [][]string{{"2", "refund", "A"}}),
 			func(*coupon.Books, *coupon.Moment) {}, nil},
 		{"a flow without a lease", lockedSteps, func(b *coupon.Books, _ *coupon.Moment) {

@@ -174,3 +174,28 @@ func TestRepairsGoThroughTheEngine(t *testing.T) {
 		t.Errorf("kept %+v", noted)
 	}
 }
+
+// TestAReturnThatWasNotDoneIsDoneByHand: what the runbook says about RETURN_NOT_DONE gives
+// the coupon back and closes the finding.
+func TestAReturnThatWasNotDoneIsDoneByHand(t *testing.T) {
+	s := open(t)
+	fill(t, s, 3)
+	for _, p := range plants() {
+		for _, statement := range p.statements {
+			if p.fault == coupon.FaultReturnNotDone {
+				execute(t, s, strings.ReplaceAll(statement, "%[1]d", "2"))
+			}
+		}
+	}
+	if _, found := reconciled(t, s); !slices.Equal(found, []string{"RETURN_NOT_DONE " + couponOf(2)}) {
+		t.Fatalf("found %v", found)
+	}
+	again := request("again", now(t, s), coupon.ReturnCoupon{
+		Coupon: couponOf(2), Order: "order-2", Refund: "refund-again", Reason: "not done",
+	})
+	again.Key = "again"
+	one(t, s, "RETURN:FULL", again)
+	if gone, found := reconciled(t, s); len(found) != 0 || gone.Closed != 1 {
+		t.Errorf("closed %d and found %v", gone.Closed, found)
+	}
+}
