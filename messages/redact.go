@@ -1,6 +1,9 @@
 package messages
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // RedactTokens gives a copy of a body that may be shown, logged or exported:
 // the values of members named leaseToken are replaced, and so is data that is
@@ -24,6 +27,21 @@ func RedactTokens(body []byte) (shown []byte, ok bool) {
 		done = n.end
 	}
 	return append(shown, body[done:]...), true
+}
+
+// HoldsTokens reports whether a body has, or had before RedactBody blanked it, what
+// RedactBody blanks. A body of which that is true says something else once it was kept.
+func HoldsTokens(body []byte) bool {
+	doc, fault := parseDocument(body)
+	if fault != nil {
+		return bytes.Contains(RedactBody(body), []byte(redacted))
+	}
+	for i := range doc.nodes {
+		if n := &doc.nodes[i]; n.kind != 'n' && secretMember(string(n.key)) {
+			return true
+		}
+	}
+	return false
 }
 
 // secretMember is generous about the spelling, as a sender who gets it wrong

@@ -53,7 +53,8 @@ type deadReplay struct {
 
 func (deadReplay) Help() string {
 	return `Takes a snapshot of the letters and has the daemons send them again: same id, same body, attempts counted anew. What was
-applied before has no effect. The replay goes on without this command, and survives the end of any daemon.
+applied before has no effect. The replay goes on without this command, and survives the end of any daemon. Lease tokens are not
+kept, and a letter that had one is not sent: DUPLICATE if it was applied before, else FAILED_AGAIN; its sender has to send it again.
 
 Verdicts of a dry run: WOULD_APPLY, DUPLICATE, STALE, STILL_MALFORMED, WOULD_FAIL, OUTSIDE_WINDOW (so old that its id is not
 remembered). Outcomes: APPLIED, DUPLICATE, STALE, FAILED_AGAIN. Exit code 2 when letters failed again, 3 when another replay

@@ -61,6 +61,8 @@ type DeadLetter struct {
 	Note     string    `json:"note,omitempty"`
 	Edited   string    `json:"editedFrom,omitempty"`
 	Job      string    `json:"job,omitempty"`
+	// Redacted letters are kept without their lease token and cannot be replayed.
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 func deadLetter(l *deadletter.Letter) DeadLetter {
@@ -68,7 +70,7 @@ func deadLetter(l *deadletter.Letter) DeadLetter {
 		ID: l.ID, MessageID: l.MessageID, Type: l.Type, Queue: l.Queue, Status: l.Status, Outcome: l.Outcome,
 		Reason: l.Reason, Error: l.Error, Group: l.Fingerprint, Attempts: l.Attempts, Failures: l.Failures,
 		First: l.First, Last: l.Last, Filed: l.Filed, Order: l.Order, Coupons: l.Coupons, Host: l.Host,
-		Version: l.Version, Note: l.Note, Edited: l.EditedFrom, Job: l.Job,
+		Version: l.Version, Note: l.Note, Edited: l.EditedFrom, Job: l.Job, Redacted: l.Redacted,
 	}
 }
 

@@ -92,7 +92,7 @@ func (d *Database) predict(ctx context.Context, letters []deadletter.Letter, fir
 		predictions[i] = Prediction{ID: l.ID, MessageID: l.MessageID, Type: l.Type, Verdict: deadletter.StillMalformed}
 		requests, err := translated(l, table)
 		if err != nil {
-			predictions[i].Detail = err.Error()
+			predictions[i].unreadable(l, err)
 			continue
 		}
 		c := candidate{at: i, requests: requests, remembered: true}
@@ -104,6 +104,18 @@ func (d *Database) predict(ctx context.Context, letters []deadletter.Letter, fir
 		candidates = append(candidates, c)
 	}
 	return predictions, d.decideAll(ctx, candidates, predictions)
+}
+
+// unreadable predicts what comes of a letter that is not even sent.
+func (p *Prediction) unreadable(l *deadletter.Letter, cause error) {
+	switch {
+	case l.AppliedBefore():
+		p.Verdict, p.Detail = deadletter.WouldRepeat, string(coupon.DuplicateEvent)
+	case errors.Is(cause, deadletter.ErrRedacted):
+		p.Verdict, p.Detail = deadletter.StillFails, cause.Error()
+	default:
+		p.Detail = cause.Error()
+	}
 }
 
 // translated gives the requests of a letter as a worker would.

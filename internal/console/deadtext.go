@@ -22,13 +22,20 @@ func cell(text string) string {
 	return orDash(text)
 }
 
+func (l DeadLetter) state() string {
+	if l.Redacted {
+		return string(l.Status) + " (no token)"
+	}
+	return string(l.Status)
+}
+
 // WriteText prints one letter a line.
 func (p DeadPage) WriteText(w io.Writer) error {
 	out := lines{w: w}
 	rows := [][]string{{"ID", "FAILED", "STATUS", "TYPE", "REASON", "FAILURES", "ORDER", "COUPONS", "ERROR"}}
 	for _, l := range p.Letters {
 		rows = append(rows, []string{
-			l.ID, clockTime(l.Last), string(l.Status), orDash(l.Type), l.Reason, thousands(l.Failures), cell(l.Order),
+			l.ID, clockTime(l.Last), l.state(), orDash(l.Type), l.Reason, thousands(l.Failures), cell(l.Order),
 			cell(strings.Join(l.Coupons, " ")), cell(l.Error),
 		})
 	}
@@ -74,6 +81,10 @@ func (v DeadView) WriteText(w io.Writer) error {
 	if v.Outcome != "" {
 		status += ", last outcome " + string(v.Outcome)
 	}
+	token := ""
+	if v.Redacted {
+		token = deadletter.ErrRedacted.Error()
+	}
 	for _, line := range [][2]string{
 		{"letter", v.ID}, {"message", v.MessageID}, {"type", v.Type}, {"status", status}, {"reason", v.Reason},
 		{"group", v.Group}, {"queue", v.Queue}, {"sent to", strings.Trim(v.Exchange+" "+v.RoutingKey, " ")},
@@ -81,6 +92,7 @@ func (v DeadView) WriteText(w io.Writer) error {
 			clockTime(v.First), clockTime(v.Last), count(v.Failures, "time"))},
 		{"tried", fmt.Sprintf("%s before the last failure", count(v.Attempts, "time"))},
 		{"process", strings.Trim(v.Host+" "+v.Version, " ")}, {"edited from", v.Edited}, {"replay", v.Job}, {"note", v.Note},
+		{"token", token},
 	} {
 		if line[1] != "" {
 			out.addf("%-12s%s", line[0], line[1])

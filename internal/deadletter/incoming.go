@@ -70,7 +70,8 @@ func NewLetter(in Incoming) Letter {
 		MessageID: clean(cutTo(in.MessageID, maxIdentity)), Type: clean(cutTo(in.Type, maxIdentity)), Status: New,
 		ContentType: clean(in.ContentType), CorrelationID: clean(in.CorrelationID), ReplyTo: clean(in.ReplyTo),
 		Sent: in.Timestamp, Headers: kept(in.Headers), Size: int64(len(body)), Body: body,
-		Replay: ParseItem(in.Headers[HeaderReplay]),
+		Redacted: messages.HoldsTokens(in.Body),
+		Replay:   ParseItem(in.Headers[HeaderReplay]),
 	}
 	l.Hash = sha256.Sum256(body)
 	if len(body) > MaxBody {

@@ -106,6 +106,10 @@ type Letter struct {
 	// len(Body) when only the beginning was kept.
 	Size int64
 	Body []byte
+	// Redacted: a lease token was blanked in Body, which is not what the sender sent any
+	// more. Answered: a message of that id and order was applied; told of letters that
+	// were read from where they are kept, and only of redacted ones.
+	Redacted, Answered bool
 
 	// Replay is the item of a job whose message this failure is of; zero when it is of
 	// the message as it was sent first.
@@ -148,6 +152,10 @@ type Count struct {
 // ErrConflict says that a letter or a job is not in a state for what was asked, such as
 // a letter that another job is replaying. Nothing was changed.
 var ErrConflict = errors.New("conflict")
+
+// ErrRedacted says that a letter was filed without its lease token. Sent without it, the
+// message would be answered as another one, and its sender with it.
+var ErrRedacted = errors.New("its lease token is not kept: the sender has to send it again")
 
 // ErrNotFound says that there is no such letter or job.
 var ErrNotFound = errors.New("not found")

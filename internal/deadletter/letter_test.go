@@ -11,6 +11,7 @@ import (
 	"couponlease/internal/coupon"
 	"couponlease/internal/deadletter"
 	"couponlease/internal/outbox"
+	"couponlease/messages"
 )
 
 func TestLettersWithOneCauseHaveOneFingerprint(t *testing.T) {
@@ -137,6 +138,43 @@ func TestWhatCannotBeSentFailsAgainAtOnce(t *testing.T) {
 				t.Errorf("%d rows, failed %v, %v", len(rows), failed, err)
 			}
 		})
+	}
+}
+
+// A letter without its token would be answered as another message, for ever if it is a
+// command. It is not sent, whoever blanked the token; what was applied before is known.
+func TestLetterWithoutItsTokenIsNotSent(t *testing.T) {
+	const hush = `{"orderId":"o1","leaseToken":"hush"}`
+	for name, body := range map[string]string{
+		"blanked when filed": hush,
+		"blanked before":     string(messages.RedactBody([]byte(hush))),
+		"in an array":        `{"coupons":[{"code":"c"},{"code":"d","lease_token":"hush"}]}`,
+		"hidden in base64":   `{"data_base64":"aHVzaA=="}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := deadletter.Read(deadletter.Incoming{
+				MessageID: "m", Body: []byte(body), Headers: map[string]string{deadletter.HeaderQueue: "q"},
+			})
+			rows, unsent, err := deadletter.Publications([]deadletter.ToSend{{Letter: l}}, 1)
+			if err != nil || len(rows) > 0 || !l.Redacted {
+				t.Fatalf("redacted %t, %d rows, %v", l.Redacted, len(rows), err)
+			}
+			if got := unsent[0]; got.Outcome != deadletter.FailedAgain || !strings.Contains(got.Detail, "its lease token is not kept") {
+				t.Errorf("ended as %+v", got)
+			}
+			l.Answered = true
+			rows, unsent, err = deadletter.Publications([]deadletter.ToSend{{Letter: l}}, 1)
+			if err != nil || len(rows) > 0 || unsent[0].Outcome != deadletter.Duplicate {
+				t.Errorf("applied before: %d rows, %v, %v", len(rows), unsent, err)
+			}
+		})
+	}
+	whole := deadletter.Read(deadletter.Incoming{
+		MessageID: "m", Body: []byte(`{"leaseToken":null,"note":"[redacted]"}`),
+		Headers: map[string]string{deadletter.HeaderQueue: "q"},
+	})
+	if whole.Redacted || whole.Sendable() != nil {
+		t.Errorf("nothing was blanked: redacted %t, %v", whole.Redacted, whole.Sendable())
 	}
 }
 

@@ -29,6 +29,8 @@ func (l *Letter) Sendable() error {
 	case l.Reason == Misrouted:
 		// Sent by us it would pass by the rights of whoever sent it first.
 		return errors.New("it was published as something else than it says it is")
+	case l.Redacted:
+		return ErrRedacted
 	case !l.Whole():
 		return fmt.Errorf("only the first %d of its %d bytes were kept", len(l.Body), l.Size)
 	case len(l.Body) == 0:
@@ -64,9 +66,24 @@ func (t *ToSend) message() (outbox.Message, error) {
 	}, nil
 }
 
+// AppliedBefore says whether a letter that cannot be sent as it is need not be sent.
+func (l *Letter) AppliedBefore() bool { return l.Redacted && l.Answered }
+
+// unsent is the outcome of a letter that is not sent. One that was not applied before
+// would fail like the first time.
+func (t *ToSend) unsent(cause error) Settled {
+	s := Settled{Item: t.Item, MessageID: t.Letter.MessageID, Outcome: FailedAgain}
+	if t.Letter.AppliedBefore() {
+		s.Outcome, s.Detail = Duplicate, string(coupon.DuplicateEvent)
+		return s
+	}
+	s.Detail = "it cannot be sent as it is: " + cause.Error()
+	return s
+}
+
 // Publications gives the outbox rows that send letters, and an outcome for each letter
-// that cannot be sent as it is: it would fail like the first time. It is pure.
-func Publications(list []ToSend, shards int) (rows []coupon.OutboxRow, failed []Settled, err error) {
+// that cannot be sent as it is. It is pure.
+func Publications(list []ToSend, shards int) (rows []coupon.OutboxRow, unsent []Settled, err error) {
 	byShard := make([][]outbox.Message, max(1, shards))
 	for i := range list {
 		m, err := list[i].message()
@@ -74,10 +91,7 @@ func Publications(list []ToSend, shards int) (rows []coupon.OutboxRow, failed []
 			_, err = outbox.EncodeRow([]outbox.Message{m})
 		}
 		if err != nil {
-			failed = append(failed, Settled{
-				Item: list[i].Item, MessageID: list[i].Letter.MessageID, Outcome: FailedAgain,
-				Detail: "it cannot be sent as it is: " + err.Error(),
-			})
+			unsent = append(unsent, list[i].unsent(err))
 			continue
 		}
 		sum := fnv.New32a()
@@ -95,5 +109,5 @@ func Publications(list []ToSend, shards int) (rows []coupon.OutboxRow, failed []
 		}
 		rows = append(rows, coupon.OutboxRow{Shard: shard, Messages: len(messages), Payload: payload})
 	}
-	return rows, failed, nil
+	return rows, unsent, nil
 }

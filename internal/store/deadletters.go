@@ -113,6 +113,7 @@ func letterColumns(rows []deadletter.Letter) ([]any, error) {
 			}
 			return r.Body
 		}),
+		collect[booleans](rows, func(r row) bool { return r.Redacted }),
 	}, nil
 }
 

@@ -132,7 +132,7 @@ func letterTargets(l *deadletter.Letter, headers *[]byte) []any {
 		toText{(*string)(&l.Outcome)}, &l.Reason, &l.Error, &l.Fingerprint, &l.Host, &l.Version, &l.Attempts, &l.Failures,
 		toTime{&l.First}, toTime{&l.Last}, toTime{&l.Filed}, toTime{&l.Changed}, &l.Order, &l.Coupons, &l.Note,
 		toText{&l.EditedFrom}, toText{&l.Job}, &l.Exchange, &l.RoutingKey, &l.ContentType, &l.CorrelationID, &l.ReplyTo,
-		toTime{&l.Sent}, headers, &l.Size, &l.Body,
+		toTime{&l.Sent}, headers, &l.Size, &l.Body, &l.Redacted, &l.Answered,
 	}
 }
 
