@@ -288,3 +288,16 @@ func BenchmarkWithLeaseToken(b *testing.B) {
 		}
 	}
 }
+
+// TestRedeemNumbersAreKeysOfTillsAlone: nobody else can take the key of a till's
+// request.
+func TestRedeemNumbersAreKeysOfTillsAlone(t *testing.T) {
+	_, err := DecodeLockCoupon(envelope(t, TypeLockCoupon, `{"idempotencyKey":"RD1001","code":"C","orderId":"Q"}`))
+	var malformed *Malformed
+	if !errors.As(err, &malformed) || malformed.Reason != FieldInvalid || !strings.Contains(malformed.Detail, "RD") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := DecodeLockCoupon(envelope(t, TypeLockCoupon, `{"idempotencyKey":"rd1001","code":"C","orderId":"Q"}`)); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+}

@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // MaxIssue is how many coupons one IssueCoupons may name.
 const MaxIssue = 500
@@ -8,14 +11,19 @@ const MaxIssue = 500
 // CommandHead is what every command carries.
 type CommandHead struct {
 	// IdempotencyKey makes repeating a command safe: the same key with the same
-	// content gets the first answer again.
+	// content gets the first answer again. Keys that begin with RD are redeem
+	// numbers, and tills alone have them.
 	IdempotencyKey string `json:"idempotencyKey" jsonschema:"minLength=1,maxLength=200"`
 	// OccurredAt is when the command was given; if absent, the message's time.
 	OccurredAt time.Time `json:"occurredAt,omitzero" jsonschema:"nullable"`
 }
 
 func (r *reader) head(at int32, e Envelope) CommandHead {
-	return CommandHead{IdempotencyKey: r.text(at, "idempotencyKey"), OccurredAt: r.occurred(at, e)}
+	head := CommandHead{IdempotencyKey: r.text(at, "idempotencyKey"), OccurredAt: r.occurred(at, e)}
+	if r.fault == nil && strings.HasPrefix(head.IdempotencyKey, redeemNumberPrefix) {
+		r.refuse(FieldInvalid, r.find(at, "idempotencyKey"), "must not begin with "+redeemNumberPrefix+": those are redeem numbers")
+	}
+	return head
 }
 
 // token is a required lease token.

@@ -30,7 +30,9 @@ type RedeemRequested struct {
 
 // RedeemNumber is the number that a till's request runs under: the order that
 // holds its lease, the key of its answer, and what its records are found by.
-func RedeemNumber(requestID string) string { return "RD" + requestID }
+func RedeemNumber(requestID string) string { return redeemNumberPrefix + requestID }
+
+const redeemNumberPrefix = "RD"
 
 // DecodeRedeemRequested reads the data. The error is a *Malformed.
 func DecodeRedeemRequested(e Envelope) (RedeemRequested, error) {

@@ -12,7 +12,8 @@ const directReplyTo = "amq.rabbitmq.reply-to"
 // checkReplyTo refuses names that would make us write, with our permissions, into
 // queues that a requester may not write to: our own, and the broker's. Of the
 // broker's names it takes those of requesters: direct reply-to, and queues that
-// the broker named for a client that declared them without a name.
+// the broker named for a client that declared them without a name. Which other
+// names are taken is configured where commands are consumed.
 func checkReplyTo(queue string) *Malformed {
 	switch {
 	case len(queue) > maxReplyTo || !validText(queue, maxReplyTo):

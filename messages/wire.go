@@ -61,7 +61,8 @@ type Envelope struct {
 	Data          []byte
 	CorrelationID string
 	// ReplyTo is the queue where a command wants its answer; empty on everything
-	// else. It is none of the broker's or the product's own queues.
+	// else. It is none of the broker's or the product's own queues; whether answers may be
+	// sent there is for the consumer to say.
 	ReplyTo string
 	// Hash is the SHA-256 of type and data in canonical form: the same for the
 	// same content, whatever the white space and the order of members.

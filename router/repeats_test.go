@@ -91,7 +91,7 @@ func newTill(t *testing.T, seen func(key string) bool) *till {
 			t.Error(err)
 		}
 	})
-	cfg := Config{Engine: e, Logger: slog.New(slog.DiscardHandler)}
+	cfg := Config{ReplyQueues: []string{"till", "checkout"}, Engine: e, Logger: slog.New(slog.DiscardHandler)}
 	if seen != nil {
 		ask := func(key string) bool {
 			w.asked = append(w.asked, key)
@@ -236,8 +236,8 @@ func TestTheMemoryNeverChangesAnAnswer(t *testing.T) {
 		{messages.TypeRedeemRequested, requested("R2", "C1")},
 		{messages.TypeRedeemRequested, requested("R3", "NO-SUCH-CODE")},
 		{messages.TypeRedeemRequested, requested("R3", "NO-SUCH-CODE")},
-		{messages.TypeLockCoupon, `{"idempotencyKey":"RDR4","code":"C2","orderId":"O1"}`},
-		{messages.TypeRedeemRequested, requested("R4", "C2")}, // the key is another command's
+		{messages.TypeLockCoupon, `{"idempotencyKey":"K4","code":"C2","orderId":"O1"}`},
+		{messages.TypeRedeemRequested, requested("R4", "C2")}, // somebody has the coupon
 		{messages.TypeRedeemRequested, requested("R1", "C1")},
 	}
 	type told struct {

@@ -55,8 +55,10 @@ type call struct {
 	client  *Client
 	message *outgoing
 	answers <-chan amqp091.Delivery // nil for a fact, which has none
-	sent    bool
-	trouble error // why the last attempt did not settle it
+	// patience is how long the next answer is waited for before asking again.
+	patience time.Duration
+	sent     bool
+	trouble  error // why the last attempt did not settle it
 }
 
 // run sends the message, again and again if need be, until it is settled: a fact
@@ -84,6 +86,7 @@ func (k *call) attempt(ctx context.Context) (*amqp091.Delivery, error) {
 	if err != nil {
 		return nil, because(err, k.trouble)
 	}
+	var overdue <-chan time.Time
 	for {
 		select {
 		case answer := <-k.answers:
@@ -92,7 +95,14 @@ func (k *call) attempt(ctx context.Context) (*amqp091.Delivery, error) {
 			if err != nil || k.answers == nil {
 				return nil, err
 			}
-			confirmed = nil // the broker has it; what is left is the answer
+			// The broker has it; what is left is the answer, which nothing vouches for.
+			confirmed, overdue = nil, time.After(k.patience)
+			k.patience *= 2
+		case <-overdue:
+			overdue = nil
+			if confirmed, err = k.write(ctx, s); err != nil {
+				return nil, because(err, k.trouble)
+			}
 		case <-s.lost:
 			return nil, s.lossFor(k.message)
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	amqp091 "github.com/rabbitmq/amqp091-go"
@@ -127,6 +128,56 @@ func TestLateAndRepeatedAnswersAreDropped(t *testing.T) {
 	}
 	if len(c.waiting) > 0 {
 		t.Errorf("%d calls still wait", len(c.waiting))
+	}
+}
+
+// TestAnAnswerThatIsLostIsAskedForAgain: nobody answers the first, on a connection that
+// lives.
+func TestAnAnswerThatIsLostIsAskedForAgain(t *testing.T) {
+	s := newShop(t, nil)
+	c := s.client(func(o *Options) { o.AskAgain = 20 * time.Millisecond })
+	answered := s.locking(patient(t), c, "key-1")
+	first, second, third := s.take(commandQueue), s.take(commandQueue), s.take(commandQueue)
+	for _, d := range []amqp091.Delivery{second, third} {
+		// Where it came in, and when it was taken out, differ.
+		same := func(d amqp091.Delivery) []any {
+			return []any{
+				d.MessageId, d.Type, d.RoutingKey, string(d.Body), d.ReplyTo, d.CorrelationId, d.Timestamp,
+				keyOf(t, received(t, d)),
+			}
+		}
+		if diff := cmp.Diff(same(first), same(d)); diff != "" {
+			t.Errorf("sent again (-first +again):\n%s", diff)
+		}
+	}
+	s.answer(second, messages.CommandReply{Outcome: "OK", State: "first"})
+	s.answer(third, messages.CommandReply{Outcome: "OK", State: "repeated"})
+	if got := <-answered; got.err != nil || got.reply.State != "first" {
+		t.Errorf("got %+v, want the first answer", got)
+	}
+	if len(c.waiting) > 0 {
+		t.Errorf("%d calls still wait", len(c.waiting))
+	}
+}
+
+// TestAskingAgainGetsRarer: each wait is twice as long as the one before.
+func TestAskingAgainGetsRarer(t *testing.T) {
+	s := newShop(t, nil)
+	c := s.client(func(o *Options) { o.AskAgain = soon / 16 })
+	_, err := c.Lock(hasty(t), lock("key-1"))
+	failure(t, err, context.DeadlineExceeded, true, "key-1")
+	s.take(commandQueue)
+	asked := 1
+	for ok := true; ok; {
+		_, ok, err = s.channel.Get(commandQueue, true)
+		s.must(err)
+		if ok {
+			asked++
+		}
+	}
+	// In 16 waits there is room for one, two, four and eight of them.
+	if asked > 5 {
+		t.Errorf("asked %d times", asked)
 	}
 }
 

@@ -101,7 +101,7 @@ func ask[C messages.Message](
 	message.publishing.ReplyTo, message.publishing.CorrelationId = directReplyTo, newID()
 	answers, forget := c.expect(message.publishing.CorrelationId)
 	defer forget()
-	k := call{client: c, message: message, answers: answers}
+	k := call{client: c, message: message, answers: answers, patience: c.opts.AskAgain}
 	answer, err := k.run(ctx)
 	if err != nil {
 		return failed(k.sent, err)

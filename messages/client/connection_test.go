@@ -195,6 +195,7 @@ func TestDialFailsAtOnce(t *testing.T) {
 		"no source":         {URL: s.broker.URL},
 		"a long source":     {URL: s.broker.URL, Source: strings.Repeat("x", 201)},
 		"a timeout below 0": {URL: s.broker.URL, Source: "checkout", Timeout: -1},
+		"a wait below 0":    {URL: s.broker.URL, Source: "checkout", AskAgain: -1},
 		"backoffs reversed": {URL: s.broker.URL, Source: "checkout", MinBackoff: time.Hour},
 		"calls below 0":     {URL: s.broker.URL, Source: "checkout", MaxInFlight: -1},
 	} {

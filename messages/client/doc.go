@@ -12,7 +12,8 @@
 // was carried out. Call again with the Key of the error, as message id, as
 // idempotency key or as request id, and the same content: what was done is not
 // done twice, and the first answer comes again. The client does so itself when it
-// loses the connection, for as long as the call has time.
+// loses the connection, and for a command whose answer is late ([Options].AskAgain),
+// for as long as the call has time.
 //
 // # Refusals
 //

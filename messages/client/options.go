@@ -17,6 +17,7 @@ import (
 // Defaults of Options.
 const (
 	DefaultTimeout     = 10 * time.Second
+	DefaultAskAgain    = 2 * time.Second
 	DefaultMaxInFlight = 256
 )
 
@@ -42,6 +43,10 @@ type Options struct {
 	TLS *tls.Config
 	// Timeout bounds calls whose context has no deadline; 0 is DefaultTimeout.
 	Timeout time.Duration
+	// AskAgain is how long a command that the broker has waits for its answer before
+	// it is sent again, the same message under the same key; each further wait is twice
+	// as long. The first answer counts. 0 is DefaultAskAgain.
+	AskAgain time.Duration
 	// MaxInFlight bounds the calls that are under way at once; more of them wait.
 	// 0 is DefaultMaxInFlight.
 	MaxInFlight int
@@ -60,6 +65,7 @@ func (o Options) String() string { return "options of the coupon client of " + o
 
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.AskAgain = cmp.Or(o.AskAgain, DefaultAskAgain)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, DefaultMaxInFlight)
 	o.MinBackoff = cmp.Or(o.MinBackoff, 200*time.Millisecond)
 	o.MaxBackoff = cmp.Or(o.MaxBackoff, 10*time.Second)
@@ -78,8 +84,8 @@ func (o Options) check() error {
 	switch {
 	case o.Source == "" || len(o.Source) > messages.MaxID:
 		return fmt.Errorf("source must have 1 to %d bytes", messages.MaxID)
-	case o.Timeout < 0, o.MinBackoff < 0, o.MaxBackoff < 0:
-		return errors.New("a timeout or backoff is below 0")
+	case o.Timeout < 0, o.AskAgain < 0, o.MinBackoff < 0, o.MaxBackoff < 0:
+		return errors.New("a timeout, wait or backoff is below 0")
 	case o.MinBackoff > o.MaxBackoff:
 		return fmt.Errorf("the shortest backoff, %s, is longer than the longest, %s", o.MinBackoff, o.MaxBackoff)
 	case o.MaxInFlight < 0:

@@ -71,7 +71,10 @@ func (s *shop) must(err error) {
 // client gives a client that ends with the test. change edits its options.
 func (s *shop) client(change func(*Options)) *Client {
 	s.Helper()
-	opts := Options{URL: s.broker.URL, Source: "checkout", MinBackoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond}
+	opts := Options{
+		URL: s.broker.URL, Source: "checkout", MinBackoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond,
+		AskAgain: 2 * limit, // no test waits that long: a command is asked again where the test is about that
+	}
 	if change != nil {
 		change(&opts)
 	}
