@@ -13,7 +13,7 @@ import (
 	"couponlease/internal/outbox"
 )
 
-// ToSend is a letter that a job is going to send.
+// ToSend is a letter, without its error, that a job is going to send.
 type ToSend struct {
 	Letter Letter
 	Item   Item

@@ -1,6 +1,6 @@
--- The next letters of a job, of so many bytes at most, the first
--- one whatever its size.
-select page.position, d.dead_letter_id, d.message_id, d.queue, d.body_hash, d.kind, d.status, d.outcome, d.reason, d.error, d.fingerprint,
+-- The next letters of a job, of so many bytes at most, the first one whatever its size.
+-- Errors may be as large as bodies, and are not needed to send a letter.
+select page.position, d.dead_letter_id, d.message_id, d.queue, d.body_hash, d.kind, d.status, d.outcome, d.reason, '', d.fingerprint,
        d.host, d.service_version, d.attempts, d.failures, d.first_failed_at, d.last_failed_at, d.filed_at, d.changed_at,
        d.order_id, d.coupons, d.note, d.edited_from_id, d.replay_job_id, d.exchange, d.routing_key, d.content_type,
        d.correlation_id, d.reply_to, d.sent_at, d.headers, d.body_size, d.body,
