@@ -98,7 +98,7 @@ func findingView(r *reconcile.Record) FindingView {
 func remedy(f *coupon.Finding) string {
 	switch f.Fault {
 	case coupon.FaultPaidNotRedeemed, coupon.FaultClosedStillLocked, coupon.FaultGivenUpStillHeld,
-		coupon.FaultReviewNotOpened, coupon.FaultOrphanLease, coupon.FaultOrphanPayment:
+		coupon.FaultReviewNotOpened, coupon.FaultOrphanLease, coupon.FaultOrphanPayment, coupon.FaultStaleFlow:
 		return "`couponctl reconcile run --repair --reason TEXT` lets the engine settle it; `couponctl timeline` shows why"
 	case coupon.FaultReturnNotDone:
 		return "`couponctl return CODE --order ID --refund ID --reason TEXT`, or keep the coupon and tell the buyer"

@@ -17,6 +17,8 @@ func (s *stage) perform(verb string, words []string) (string, *coupon.Changes) {
 		return "-", s.on(probe(s.coupons[0]), func(w *coupon.World) {
 			coupon.SetStatus(w, "T1", coupon.TemplateStatus(words[0]))
 		})
+	case "begun": // COUPON REQUEST: a flow whose end was lost, of a lease that is gone
+		return "-", s.begun(words[0], words[1], o)
 	case "sweep": // COUPON
 		outcome, changes := s.do(probe(words[0]))
 		return string(outcome.Code), changes
@@ -44,6 +46,20 @@ func (s *stage) perform(verb string, words []string) (string, *coupon.Changes) {
 		return "dead " + string(outcome.Code), changes
 	}
 	return string(outcome.Code), changes
+}
+
+// begun plants the first step of a flow of the lease that redeemed the coupon, or of none
+// that is known.
+func (s *stage) begun(id, request string, o settings) *coupon.Changes {
+	return s.on(probe(id), func(w *coupon.World) {
+		flow := coupon.FlowRow{
+			RedeemNo: coupon.RedeemNumber(request), Request: request, Step: coupon.FlowProcessing, Coupon: id, LeaseID: "gone",
+		}
+		if c := w.Coupon(id); o.has("redeemed") {
+			flow.LeaseID = c.Redemption.LeaseID
+		}
+		w.Changes().Flows = append(w.Changes().Flows, flow)
+	})
 }
 
 // probe is a request that only loads a coupon's rows.

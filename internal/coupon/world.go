@@ -79,6 +79,7 @@ type World struct {
 	answers   map[string]*Answer
 	lasts     map[string]Last
 	reviews   map[string]*Review
+	flows     map[string]FlowRow
 	orders    map[string]*Order
 	coupons   map[string]*Coupon
 	templates map[string]*Template
@@ -106,6 +107,7 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 		answers:        map[string]*Answer{},
 		lasts:          map[string]Last{},
 		reviews:        map[string]*Review{},
+		flows:          map[string]FlowRow{},
 		orders:         map[string]*Order{},
 		coupons:        map[string]*Coupon{},
 		templates:      map[string]*Template{},
@@ -121,11 +123,13 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 
 // AddReceipt, AddAnswer, AddReview, AddOrder, AddCoupon, AddTemplate, AddPolicy and AddUses hand
 // over rows that were read under lock. The world owns them from then on. AddLast gives
-// the latest ledger row of a coupon, which reversals need.
+// the latest ledger row of a coupon, which reversals need, AddFlow how a redemption at a till
+// began that has not ended, which EndFlow needs.
 func (w *World) AddReceipt(r *Receipt) { w.receipts[r.ID] = r }
 func (w *World) AddAnswer(a *Answer)   { w.answers[a.Key] = a }
 func (w *World) AddReview(r *Review)   { w.reviews[r.ID] = r }
 func (w *World) AddLast(last Last)     { w.lasts[last.Operation.Coupon] = last }
+func (w *World) AddFlow(f FlowRow)     { w.flows[f.RedeemNo] = f }
 func (w *World) AddOrder(o *Order)     { w.orders[o.ID] = o }
 func (w *World) AddCoupon(c *Coupon) {
 	w.coupons[c.ID] = c

@@ -33,6 +33,8 @@ func (p *Repair) command(f *Record) coupon.Command {
 		return coupon.SettleOrder{Order: f.Order}
 	case coupon.FaultOrphanLease:
 		return coupon.SettleLease{Coupon: f.Coupon, Order: f.Order}
+	case coupon.FaultStaleFlow:
+		return coupon.EndFlow{Coupon: f.Coupon, RedeemNo: f.Subject}
 	case coupon.FaultOrphanPayment:
 		return coupon.ReportOrphan{Order: f.Order, Patience: p.Patience}
 	default:

@@ -120,6 +120,10 @@ func (l *Ledger) load(requests []coupon.Request) *coupon.World {
 			l.loadLast(world, f.Coupon)
 		case coupon.ResolveReview:
 			l.loadReview(world, f.Review)
+		case coupon.EndFlow:
+			if steps := l.flows[f.RedeemNo]; len(steps) == 1 {
+				world.AddFlow(steps[0])
+			}
 		}
 	}
 	for i := range requests {

@@ -30,6 +30,8 @@ type asked struct {
 	// holders are orders that commands look at. One that appears while the coupons are
 	// being locked may have taken a coupon over, and counts.
 	holders []string
+	// flows are redemptions at tills that may have to be ended.
+	flows []string
 	// resolved are cases that are being decided, goodwill the coupons issued by it.
 	resolved []string
 	goodwill []goodwill
@@ -60,6 +62,8 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 		switch f := r.Fact.(type) {
 		case coupon.LeaseDue, coupon.SettleLease, coupon.SettleOrder, coupon.ReportOrphan:
 			looked = append(looked, r.Fact.Orders()...)
+		case coupon.EndFlow:
+			a.flows = append(a.flows, f.RedeemNo)
 		case coupon.RedeemCoupon:
 			a.holders = append(a.holders, f.Orders()...)
 		case coupon.ReverseChange:
@@ -97,6 +101,7 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 	a.templates = distinct(a.templates)
 	a.keys = distinct(a.keys)
 	a.reversed = distinct(a.reversed)
+	a.flows = distinct(a.flows)
 	a.resolved = distinct(a.resolved)
 	return a
 }

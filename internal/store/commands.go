@@ -25,6 +25,8 @@ var (
 	readAnswersSQL string
 	//go:embed sql/read_flow.sql
 	readFlowSQL string
+	//go:embed sql/open_flows.sql
+	openFlowsSQL string
 	//go:embed sql/read_reviews.sql
 	readReviewsSQL string
 	//go:embed sql/resolve_reviews.sql
@@ -69,6 +71,15 @@ func (tx *transaction) readCommands(t *trip) {
 	}
 	if len(tx.asked.reversed) > 0 {
 		t.query("read what is to be reversed", readLastsSQL, tx.scanLast, texts(tx.asked.reversed))
+	}
+	if len(tx.asked.flows) > 0 {
+		t.query("read redemptions at tills", openFlowsSQL, func(rows pgx.Rows) error {
+			flow, err := scanFlowRow(rows)
+			if err == nil {
+				tx.world.AddFlow(flow)
+			}
+			return err
+		}, texts(tx.asked.flows))
 	}
 	if len(tx.asked.resolved) > 0 {
 		t.query("read cases to decide", readReviewsSQL, tx.scanReview, uuids(tx.asked.resolved))

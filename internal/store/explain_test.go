@@ -46,6 +46,7 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		"read lasts":      {readLastsSQL, []string{"coupon_operation_pkey", "coupon_redemption_pkey", "user_coupon_pkey"}},
 		"appeared orders": {appearedOrdersSQL, []string{"order_fact_pkey"}},
 		"read flow":       {readFlowSQL, []string{"redeem_flow_pkey"}},
+		"open flows":      {openFlowsSQL, []string{"redeem_flow_pkey"}},
 		"commands of one": {timelineCommandsSQL, []string{"coupon_command_coupon", "coupon_command_order"}},
 		"flows of one":    {timelineFlowsSQL, []string{"redeem_flow_coupon"}},
 		"of an order":     {orderCommandsSQL, []string{"coupon_command_order"}},

@@ -80,7 +80,9 @@ func (g *traffic) command() coupon.Command {
 
 // repair is what reconciliation may ask.
 func (g *traffic) repair(id, holder string) coupon.Command {
-	switch g.random.IntN(3) {
+	switch g.random.IntN(4) {
+	case 3:
+		return coupon.EndFlow{Coupon: id, RedeemNo: holder}
 	case 0:
 		return coupon.SettleOrder{Order: g.order()}
 	case 1:

@@ -156,6 +156,7 @@ func TestRepairsGoThroughTheEngine(t *testing.T) {
 	_, left := reconciled(t, s)
 	for _, fault := range []coupon.Fault{
 		coupon.FaultPaidNotRedeemed, coupon.FaultClosedStillLocked, coupon.FaultReviewNotOpened, coupon.FaultOrphanPayment,
+		coupon.FaultStaleFlow,
 	} {
 		if slices.ContainsFunc(left, func(f string) bool { return strings.HasPrefix(f, string(fault)+" ") }) {
 			t.Errorf("%s is left: %v", fault, left)
@@ -163,6 +164,9 @@ func TestRepairsGoThroughTheEngine(t *testing.T) {
 	}
 	if summary.Repaired < 10 || summary.Repairs[string(coupon.Redeemed)] != 2 {
 		t.Errorf("repaired %d: %v", summary.Repaired, summary.Repairs)
+	}
+	if ended := scalar[int64](t, s, `select count(*) from redeem_flow where stage = 1 and step <> 'REJECTED'`); ended != 2 {
+		t.Errorf("%d flows were ended, want 2", ended)
 	}
 	audits := scalar[int64](t, s, `select count(*) from audit_log where reason = 'drill' and actor = 'test'`)
 	reviews := scalar[int64](t, s, `select count(*) from review_case where reason = 'ORPHAN_PAYMENT'`)
