@@ -42,7 +42,9 @@ func (c *Client) keep(conn *amqp091.Connection) (err error) {
 	}
 	hangUp := func() { _ = conn.CloseDeadline(time.Now().Add(closeTimeout)) }
 	hungUp := make(chan struct{})
-	spared := context.AfterFunc(c.life, func() {
+	life, cut := context.WithCancel(c.life)
+	defer cut()
+	spared := context.AfterFunc(life, func() {
 		defer close(hungUp)
 		hangUp()
 	})
@@ -54,13 +56,13 @@ func (c *Client) keep(conn *amqp091.Connection) (err error) {
 		}
 	}()
 	// A message that the broker refuses costs the channel, not the connection.
-	for !conn.IsClosed() && c.life.Err() == nil {
-		s, openErr := openSession(conn)
+	for !conn.IsClosed() && life.Err() == nil {
+		s, openErr := openSession(conn, c.opts.MaxInFlight)
 		if openErr != nil {
 			return openErr
 		}
 		c.setOnline(s)
-		err = s.serve(c.answered)
+		err = s.serve(c.answered, cut)
 		c.setOffline(err)
 		s.end(err)
 	}

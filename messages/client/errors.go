@@ -21,6 +21,9 @@ var (
 // errAgain marks what another attempt may mend.
 var errAgain = errors.New("not settled")
 
+// errOwed ends a session.
+var errOwed = errors.New("the broker does not confirm what it gets")
+
 // An Error says that a call brought no answer.
 type Error struct {
 	// Type is the full type of the message.

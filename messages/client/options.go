@@ -29,6 +29,11 @@ const (
 	closeTimeout = 5 * time.Second
 	firstResend  = 50 * time.Millisecond
 	lastResend   = 2 * time.Second
+	// A session whose broker owes it more confirmations, or one for longer, is ended:
+	// calls that are over would leave their receipts behind without end.
+	owedPerCall = 4
+	owedFor     = 30 * time.Second
+	owedCheck   = time.Second
 )
 
 // Options shape a client. Only URL and Source are required.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
 )
@@ -29,25 +30,30 @@ type session struct {
 	// before the broker can confirm it.
 	turn chan struct{}
 
-	mu      sync.Mutex // guards what follows
-	pending map[uint64]*receipt
+	limit int // of calls under way
+
+	mu       sync.Mutex // guards what follows
+	pending  map[uint64]*receipt
+	overfull bool // a message was turned away
 }
 
 // receipt is a message that is not confirmed yet.
 type receipt struct {
 	id, key  string
+	at       time.Time // when it was written
 	returned *amqp091.Return
 	settled  chan<- error
 }
 
-func openSession(conn *amqp091.Connection) (*session, error) {
+func openSession(conn *amqp091.Connection, limit int) (*session, error) {
 	channel, err := conn.Channel()
 	if err != nil {
 		return nil, fmt.Errorf("open a channel: %w", err)
 	}
 	s := &session{
-		channel: channel, lost: make(chan struct{}), turn: make(chan struct{}, 1), pending: map[uint64]*receipt{},
-		closed: channel.NotifyClose(make(chan *amqp091.Error, 1)),
+		channel: channel, lost: make(chan struct{}), turn: make(chan struct{}, 1), limit: limit,
+		pending: map[uint64]*receipt{},
+		closed:  channel.NotifyClose(make(chan *amqp091.Error, 1)),
 		// Without a buffer, so that a return is received before the confirmation
 		// that the broker sends after it.
 		returns:  channel.NotifyReturn(make(chan amqp091.Return)),
@@ -65,8 +71,13 @@ func openSession(conn *amqp091.Connection) (*session, error) {
 }
 
 // serve takes what the broker sends until the channel is gone, and returns why it
-// is. It must never wait: the library drops what is not taken in time.
-func (s *session) serve(answered func(amqp091.Delivery)) error {
+// is. It must never wait: the library drops what is not taken in time. When the
+// broker owes too many confirmations it cuts the connection, and goes on until that
+// is done.
+func (s *session) serve(answered func(amqp091.Delivery), cut func()) error {
+	check := time.NewTicker(owedCheck)
+	defer check.Stop()
+	var cutFor error
 	for {
 		select {
 		case returned, open := <-s.returns:
@@ -87,7 +98,17 @@ func (s *session) serve(answered func(amqp091.Delivery)) error {
 				continue
 			}
 			answered(reply)
+		case now := <-check.C:
+			if cutFor != nil {
+				continue
+			}
+			if cutFor = s.owed(now); cutFor != nil {
+				cut()
+			}
 		case reason := <-s.closed:
+			if cutFor != nil {
+				return cutFor
+			}
 			if reason == nil {
 				return errors.New("the channel was closed")
 			}
@@ -118,9 +139,9 @@ func (s *session) takeTurn(ctx context.Context) (giveBack func(), err error) {
 func (s *session) publish(m *outgoing) (<-chan error, error) {
 	settled := make(chan error, 1)
 	tag := s.channel.GetNextPublishSeqNo()
-	s.mu.Lock()
-	s.pending[tag] = &receipt{id: m.publishing.MessageId, key: m.key, settled: settled}
-	s.mu.Unlock()
+	if !s.note(tag, &receipt{id: m.publishing.MessageId, key: m.key, at: time.Now(), settled: settled}) {
+		return nil, errOwed
+	}
 	const mandatory, immediate = true, false
 	if err := s.channel.Publish(m.exchange, m.key, mandatory, immediate, m.publishing); err != nil {
 		s.mu.Lock()
@@ -131,7 +152,36 @@ func (s *session) publish(m *outgoing) (<-chan error, error) {
 	return settled, nil
 }
 
-// mark notes that a message came back; its confirmation follows.
+// note keeps a receipt, if there is room. If not, the session is about to end.
+func (s *session) note(tag uint64, r *receipt) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.overfull = s.overfull || len(s.pending)/owedPerCall >= s.limit; s.overfull {
+		return false
+	}
+	s.pending[tag] = r
+	return true
+}
+
+// owed says what is wrong when the broker owes too many confirmations, or one for too
+// long.
+func (s *session) owed(now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	late := 0
+	for _, r := range s.pending {
+		if now.Sub(r.at) > owedFor {
+			late++
+		}
+	}
+	if late == 0 && !s.overfull {
+		return nil
+	}
+	return fmt.Errorf("%w: %d messages, %d of them for more than %s", errOwed, len(s.pending), late, owedFor)
+}
+
+// mark notes that a message came back; its confirmation follows. What it looks through
+// is bounded: see note.
 func (s *session) mark(returned amqp091.Return) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
