@@ -48,7 +48,7 @@ func (o *observed) Settle(action, reason string, failed bool) {
 func lock() *message.Message {
 	msg := message.NewMessage("m1", []byte(`{"idempotencyKey":"k","code":"C1","orderId":"A"}`))
 	for key, value := range map[string]string{
-		amqp.MetaType: messages.TypeLockCoupon, amqp.MetaTimestamp: "2026-05-04T12:00:00Z", amqp.MetaReplyTo: "q",
+		amqp.MetaType: messages.TypeLockCoupon, amqp.MetaTimestamp: "2026-05-04T12:00:00Z", amqp.MetaReplyTo: "till",
 		amqp.MetaRedelivered: "true", amqp.HeaderDueAt: "2026-05-04T11:59:58.5Z", HeaderAttempt: "3", "traceparent": senders,
 	} {
 		msg.Metadata.Set(key, value)

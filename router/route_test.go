@@ -70,3 +70,42 @@ func TestMisroutedMessagesStayMisrouted(t *testing.T) {
 		}
 	}
 }
+
+// A command decides where its answer is written to, and that with our rights: only where
+// we were told to write, and to whom the broker knows as a requester.
+func TestAnswersGoOnlyWhereTheyMay(t *testing.T) {
+	const command = `{"idempotencyKey":"k1","code":"C1","orderId":"O1"}`
+	named := []string{"reply.", "answers-"}
+	tests := []struct {
+		queue  string
+		queues []string
+		taken  bool
+	}{
+		{"", nil, true}, {"amq.rabbitmq.reply-to.g1h2AA5y", nil, true}, {"amq.gen-JzTY20BRgKO", nil, true},
+		{"reply.checkout", nil, false}, {"invoices", nil, false},
+		{"", named, true}, {"amq.rabbitmq.reply-to", named, true}, {"reply.checkout", named, true}, {"answers-1", named, true},
+		{"invoices", named, false}, {"my.reply.checkout", named, false}, {"reply", named, false}, {"Reply.checkout", named, false},
+		{"coupon-claims", []string{"c"}, false}, {"amq.rabbitmq.trace", []string{"a"}, false},
+	}
+	for _, test := range tests {
+		w := newTill(t, nil)
+		w.consumer.ReplyQueues = test.queues
+		msg := message.NewMessage("m1", []byte(command))
+		for name, value := range map[string]string{
+			amqp.MetaType: messages.TypeLockCoupon, amqp.MetaTimestamp: "2026-05-04T12:00:00Z", amqp.MetaReplyTo: test.queue,
+		} {
+			msg.Metadata.Set(name, value)
+		}
+		settled, _ := w.consumer.settle(msg, time.Now())
+		want := Verdict{Action: Bury, Reason: string(messages.FieldInvalid)}
+		if test.taken {
+			want = Verdict{Action: Ack, Reason: "OK"}
+		}
+		if got := settled.Verdict; got.Action != want.Action || got.Reason != want.Reason {
+			t.Errorf("%q with %q: %+v, want %+v", test.queue, test.queues, got, want)
+		}
+		if answered := len(w.queued) > 0; answered != (test.taken && test.queue != "") {
+			t.Errorf("%q with %q: answered: %t", test.queue, test.queues, answered)
+		}
+	}
+}

@@ -41,6 +41,10 @@ type Config struct {
 	// them dead letters stay in their queue.
 	Desk        Desk
 	DeadLetters message.Subscriber
+	// ReplyQueues are what the names of queues begin with that answers may be sent to.
+	// Whoever gives a command chooses a queue that we write to with our own rights; only
+	// direct reply-to, and queues that the broker named, need no permission.
+	ReplyQueues []string
 	// Queues to consume, with the number of subscriptions on each: one is right
 	// for the windowed subscriber, many for the stock one.
 	Queues        []string
@@ -149,6 +153,11 @@ func (c *consumer) answer(msg *message.Message, envelope messages.Envelope, unre
 	}
 	if detail := misrouted(msg, envelope.Type); detail != "" {
 		return Verdict{Action: Bury, Reason: ReasonMisrouted, Detail: detail}, nil
+	}
+	if !c.mayAnswer(envelope.ReplyTo) {
+		return c.judge.malformed(&messages.Malformed{
+			Reason: messages.FieldInvalid, Detail: "the attribute reply-to names a queue that answers may not be sent to",
+		}, tried), nil
 	}
 	requests, err := translate(envelope)
 	if err != nil {

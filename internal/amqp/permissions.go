@@ -55,8 +55,8 @@ type Role struct {
 // its own passes by the topic rights: it binds its exchange to the shared one, or
 // lets its queue dead-letter there, and the broker does not look at the routing
 // keys on that way. Answers therefore come by direct reply-to, which needs no
-// right at all, or to queues that somebody else has declared for the user: those
-// whose names begin with the user's and a dot.
+// right at all, or to queues that somebody else has declared for the user:
+// reply.order-service for order-service, and those whose names go on behind a dot.
 func Roles() []Role {
 	return []Role{
 		publishes(UserOrderService, "announces orders, holds coupons for checkouts",
@@ -89,7 +89,7 @@ func Roles() []Role {
 
 // publishes is a role that sends messages of certain types and takes answers.
 func publishes(user, purpose string, topics ...TopicRight) Role {
-	role := Role{User: user, Purpose: purpose, Topics: topics, Rights: Rights{Read: []string{own(user)}}}
+	role := Role{User: user, Purpose: purpose, Topics: topics, Rights: Rights{Read: []string{ownReplies(user)}}}
 	for _, topic := range topics {
 		role.Rights.Write = append(role.Rights.Write, regexp.QuoteMeta(topic.Exchange))
 	}
@@ -103,6 +103,12 @@ func commands(verbs ...string) TopicRight {
 	}
 	return right
 }
+
+// ReplyPrefix is what the names of queues for answers begin with.
+const ReplyPrefix = "reply."
+
+// ownReplies matches the queues for a user's answers.
+func ownReplies(user string) string { return regexp.QuoteMeta(ReplyPrefix+user) + `(\..*)?` }
 
 // own matches the names that belong to a user.
 func own(user string) string { return regexp.QuoteMeta(user+".") + ".*" }

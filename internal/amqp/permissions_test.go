@@ -233,7 +233,7 @@ func TestPermissionsCannotBePassedBy(t *testing.T) {
 	for what, try := range map[string]func(*amqp091.Channel) error{
 		"a queue that dead-letters":       declareQueue("listener.q", amqp091.Table{"x-dead-letter-exchange": ExchangeEvents}),
 		"a queue that feeds a work queue": declareQueue("listener.q", amqp091.Table{"x-dead-letter-exchange": ""}),
-		"another's prefix":                declareQueue("till.replies", nil),
+		"another's prefix":                declareQueue("reply.till", nil),
 		"a work queue's name":             declareQueue(QueueCommands, nil),
 	} {
 		if g.may(t, UserListener, try) {
@@ -288,7 +288,7 @@ func TestPermissionsForAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatalf("direct reply-to: %v", err)
 	}
-	for i, replyTo := range []string{"amq.rabbitmq.reply-to", UserOrderService + ".replies"} {
+	for i, replyTo := range []string{"amq.rabbitmq.reply-to", ReplyPrefix + UserOrderService} {
 		if i == 1 {
 			own := amqp091.Table{"x-queue-type": "quorum"}
 			administrator := broker{Broker: g.Broker, conn: connect(t, g.URL)}

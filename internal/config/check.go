@@ -114,6 +114,8 @@ func judgeText(flag *kong.Flag, value string) string {
 		if _, err := os.Stat(value); err != nil {
 			return fmt.Sprintf("%v; name a file that can be read", err)
 		}
+	case "prefixes":
+		return judgePrefixes(value)
 	case "share":
 		if share, err := strconv.ParseFloat(value, 64); err != nil || !(share >= 0 && share <= 1) {
 			return fmt.Sprintf("%q is not a share; use 0 to 1, such as %s", value, flag.Default)
@@ -121,6 +123,32 @@ func judgeText(flag *kong.Flag, value string) string {
 	case "address":
 		if _, port, err := net.SplitHostPort(value); err != nil || !isPort(port) {
 			return fmt.Sprintf("%q is not an address; use host:port, such as 127.0.0.1:8080 or :8080", value)
+		}
+	}
+	return ""
+}
+
+// listed are the parts of a text with commas between them, nil of none.
+func listed(text string) []string {
+	if text == "" {
+		return nil
+	}
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}
+
+// judgePrefixes refuses what every name begins with, and what no name that is taken does.
+func judgePrefixes(value string) string {
+	prefixes := listed(value)
+	if len(prefixes) > maxList {
+		return fmt.Sprintf("has %d values; use at most %d", len(prefixes), maxList)
+	}
+	for _, prefix := range prefixes {
+		if prefix == "" || strings.HasPrefix(prefix, "amq.") || strings.HasPrefix(prefix, "coupon-") {
+			return fmt.Sprintf("%q is no beginning of names of such queues; use one of your own, such as reply.", prefix)
 		}
 	}
 	return ""

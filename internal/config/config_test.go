@@ -120,6 +120,13 @@ func TestCheckJudgesTheStructItself(t *testing.T) {
 		{"traces of no number", func(d *Daemon) { d.TraceShare = "NaN" }, "--trace-share"},
 		{"traces over another protocol", func(d *Daemon) { d.TraceEndpoint = "grpc://x:4317" }, "--trace-endpoint"},
 		{"all traces", func(d *Daemon) { d.TraceShare, d.TraceEndpoint = "1", "http://x:4318" }, ""},
+		{"no queues for answers", func(d *Daemon) { d.ReplyQueues = "" }, ""},
+		{"several kinds of queues for answers", func(d *Daemon) { d.ReplyQueues = "reply., answers-" }, ""},
+		{"any queue for answers", func(d *Daemon) { d.ReplyQueues = "reply.,," }, "--reply-queues"},
+		{"our queues for answers", func(d *Daemon) { d.ReplyQueues = "coupon-" }, "--reply-queues"},
+		{"the broker's queues for answers", func(d *Daemon) { d.ReplyQueues = "amq." }, "--reply-queues"},
+		{"too many kinds of queues for answers",
+			func(d *Daemon) { d.ReplyQueues = strings.Repeat("r,", maxList) + "r" }, "--reply-queues"},
 		{"nothing set at all", func(d *Daemon) { *d = Daemon{} }, "--writers"},
 	}
 	for _, test := range tests {
@@ -131,6 +138,27 @@ func TestCheckJudgesTheStructItself(t *testing.T) {
 				t.Errorf("got %v, want a message about %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestQueuesForAnswers(t *testing.T) {
+	clean(t)
+	tests := []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"reply."}}, {[]string{"--reply-queues="}, nil},
+		{[]string{"--reply-queues", "answers-, shop."}, []string{"answers-", "shop."}},
+	}
+	for _, test := range tests {
+		d, _ := parse(t, test.args...)
+		if diff := cmp.Diff(test.want, d.ReplyPrefixes()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.args, diff)
+		}
+	}
+	t.Setenv("COUPONLEASE_REPLY_QUEUES", "")
+	if d, _ := parse(t); d.ReplyPrefixes() != nil {
+		t.Errorf("an empty variable allows %q", d.ReplyPrefixes())
 	}
 }
 

@@ -211,7 +211,7 @@ func headerProperties() object {
 
 func incomingHeaders() object {
 	properties := headerProperties()
-	properties["replyTo"] = object{"type": "string", "description": "The AMQP property reply-to: where to send the answer to a command."}
+	properties["replyTo"] = object{"type": "string", "description": "The AMQP property reply-to: where to send the answer to a command: direct reply-to, a queue that the broker named, or one whose name begins as the product is configured, with reply. unless it is otherwise."}
 	properties["correlationId"] = object{"type": "string", "description": "The AMQP property correlation-id."}
 	return object{
 		"type":        "object",

@@ -99,6 +99,7 @@ func (p *parts) build() error {
 	observer.expect()
 	cfg := router.Config{
 		Publisher: p.publisher, Queues: consumed(), Tiers: p.cfg.RetryTiers,
+		ReplyQueues:  p.cfg.ReplyPrefixes(),
 		CloseTimeout: p.cfg.DrainTimeout + routerGrace,
 		Host:         p.host, Version: p.version,
 		Observer: observer, Follow: p.follow(), Logger: p.log,

@@ -10,6 +10,7 @@ import (
 
 	"couponlease/internal/amqp"
 	"couponlease/internal/config"
+	"couponlease/internal/coupon"
 	"couponlease/internal/telemetry"
 	"couponlease/internal/testkit"
 	"couponlease/messages"
@@ -43,17 +44,17 @@ func (s *shop) openTill(queue string) *till {
 }
 
 // ask has a request answered, and gives the answer.
-func (w *till) ask(request string, coupon int) string {
+func (w *till) ask(request string, number int) string {
 	w.shop.t.Helper()
-	return w.answer(w.send(request, coupon), request)
+	return w.answer(w.send(request, number), request)
 }
 
 // send asks and does not wait: it gives what the answer will be known by.
-func (w *till) send(request string, coupon int) string {
+func (w *till) send(request string, number int) string {
 	w.shop.t.Helper()
 	w.asked++
 	id := fmt.Sprintf("%s-%d", w.queue, w.asked)
-	body, err := json.Marshal(map[string]any{"requestId": request, "code": code(coupon)})
+	body, err := json.Marshal(map[string]any{"requestId": request, "code": code(number)})
 	must(w.shop.t, err, "encode request")
 	errs := w.shop.publisher.PublishBatch(w.shop.t.Context(), []amqp.Publication{{
 		Exchange: messages.ExchangeCommands, Key: messages.TypeRedeemRequested, Type: messages.TypeRedeemRequested,
@@ -176,5 +177,22 @@ func TestARepeatedRequestIsNeverAnsweredInPart(t *testing.T) {
 	start(t, cfg)
 	if got := w.answer(id, request); got != granted {
 		t.Errorf("answered\n%s\nand at first\n%s", got, granted)
+	}
+}
+
+// A command that has its answer written to somebody else's queue is not carried out.
+func TestAnswersAreNotWrittenToAnyQueue(t *testing.T) {
+	s := newShop(t)
+	s.issue(0, 1)
+	d := start(t, s.config())
+	w := s.openTill("invoices")
+	w.send("1", 0)
+	testkit.Eventually(t, patience, "the command is a dead letter", func() (bool, string) {
+		n := s.deadLetters()
+		return n == 1, fmt.Sprint(n)
+	})
+	must(t, d.stop(), "stop")
+	if len(w.answers) > 0 || s.state(0) != coupon.Available {
+		t.Errorf("%d answers, and the coupon is %s", len(w.answers), s.state(0))
 	}
 }

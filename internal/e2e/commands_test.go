@@ -117,7 +117,7 @@ func TestAnswersSurviveACrash(t *testing.T) {
 	space.Import(t, []string{"C1"})
 	binary := fleet.Binary(t)
 	mute := fleet.Start(t, binary, space, "--relay", "off")
-	a := queueAsker(t, space, "checkout-answers")
+	a := queueAsker(t, space, "reply.checkout")
 	command := fields{"idempotencyKey": "k1", "code": "c1", "orderId": "Q1"}
 	first := a.send(messages.TypeLockCoupon, command)
 	testkit.Eventually(t, time.Minute, "the command is committed", func() (bool, string) {
