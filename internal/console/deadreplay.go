@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"couponlease/internal/batcher"
 	"couponlease/internal/deadletter"
+	"couponlease/internal/store"
 )
 
 // JobView is a replay as it is shown.
@@ -161,20 +163,39 @@ func (d *Database) ChangeJob(ctx context.Context, id string, verb JobVerb, by de
 // jobPoll is how often a job is looked at while somebody waits for it.
 const jobPoll = 200 * time.Millisecond
 
+// lookAtJob shows how far a job has come, and gives it with its outcomes once it is over
+// or paused.
+func (d *Database) lookAtJob(ctx context.Context, id string, show func(settled, total int64)) (JobView, error) {
+	job, err := d.store.Replay(ctx, id)
+	if err != nil {
+		return JobView{}, err
+	}
+	show(job.Settled, job.Total)
+	if job.Status == deadletter.Running {
+		return jobView(&job), nil
+	}
+	return d.Job(ctx, id)
+}
+
 // WaitForJob waits until a replay is over or paused, and shows how far it has come. A
-// database that is away is waited for.
+// database that is away is waited for; every other error ends the wait.
 func (d *Database) WaitForJob(ctx context.Context, id string, show func(settled, total int64)) (JobView, error) {
 	ticker := time.NewTicker(jobPoll)
 	defer ticker.Stop()
+	away := false
 	for {
-		job, err := d.store.Replay(ctx, id)
+		view, err := d.lookAtJob(ctx, id, show)
 		switch {
-		case err == nil:
-			show(job.Settled, job.Total)
-			if job.Status != deadletter.Running {
-				return d.Job(ctx, id)
-			}
-		case ctx.Err() == nil:
+		case ctx.Err() != nil:
+		case err == nil && view.Status != deadletter.Running:
+			return view, nil
+		case err == nil && away:
+			away = false
+			d.logger.Info("the replay can be looked at again", "job", id)
+		case err != nil && store.Classify(err) != batcher.Transient:
+			return JobView{}, deadError(err)
+		case err != nil && !away:
+			away = true
 			d.logger.Error("the replay goes on, but cannot be looked at", "job", id, "error", err)
 		}
 		select {
