@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,40 +24,100 @@ import (
 
 // A lease token is seen by its asker and by nobody else: not in the log at its most
 // talkative, not in the database, not in events, dead letters, answers to others, metrics
-// or traces. Nor is the key that tokens are made from.
+// or traces. Nor is the key that tokens are made from. Dead letters are in the database,
+// or left in their queue.
 func TestTokensAreNowhere(t *testing.T) {
-	space := fleet.NewSpace(t)
-	space.Import(t, []string{"C1", "C2", "C3"})
-	bindEvents(t, space)
-	collector := testkit.Traces(t)
-	process := fleet.Start(t, fleet.Binary(t), space, "--log-level", "debug", "--retry-tiers", "1s", "--outbox-shards", "2",
-		"--dead-letters", "leave", "--trace-endpoint", collector.URL, "--trace-share", "1")
-	a, stranger := directAsker(t, space), directAsker(t, space)
-	secrets, leases := useTokens(t, space, a)
-	stranger.want("LEASE_GONE", messages.TypeReleaseLease, fields{
-		"idempotencyKey": "s1", "code": "c1", "leaseToken": secrets["lock"],
-	})
-	stranger.want("IDEMPOTENCY_MISMATCH", messages.TypeLockCoupon, fields{
-		"idempotencyKey": "k1", "code": "c2", "orderId": "Q1",
-	})
-	secrets["key"] = space.TokenKeys
-
-	places := map[string]string{
-		"log":                process.Log(),
-		"database":           dumpDatabase(t, space),
-		"events":             drain(t, space, eventQueue, 6),
-		"dead letters":       drain(t, space, amqp.QueueDead, 3),
-		"answers to a third": strings.Join(stranger.bodies, "\n"),
-		"metrics":            page(t, process.URL()+"/metrics"),
-		"traces":             traces(t, collector, "BAD_JSON", "ID_REUSE", "IDEMPOTENCY_MISMATCH", "send reply"),
-	}
-	for _, found := range []struct{ place, text string }{
-		{"log", "coupond is at work"}, {"database", leases["lock"]}, {"events", leases["lock"]},
-		{"dead letters", "FIELD_MISSING"}, {"dead letters", "BAD_JSON"}, {"answers to a third", "LEASE_GONE"},
-		{"metrics", "couponlease_"}, {"traces", "process coupon-commands"}, {"database", person},
+	binary := fleet.Binary(t)
+	for name, run := range map[string]secretRun{
+		"filed": {deadLetters: "file", inDatabase: deadCount, found: []sight{
+			{"database", "FIELD_MISSING"}, {"database", "BAD_JSON"}, {"database", "ID_REUSE"},
+			{"database", hex.EncodeToString([]byte(`"customerId":"u2"`))},
+		}},
+		"left": {deadLetters: "leave", inQueue: deadCount, found: []sight{
+			{"dead letters", "FIELD_MISSING"}, {"dead letters", "BAD_JSON"}, {"dead letters", "ID_REUSE"},
+		}},
 	} {
-		if !strings.Contains(places[found.place], found.text) {
-			t.Errorf("the search in %s has not even found %q in %d bytes", found.place, found.text, len(places[found.place]))
+		t.Run(name, run.test(binary))
+	}
+}
+
+const (
+	// eventCount and deadCount are how much useTokens lets happen.
+	eventCount = 6
+	deadCount  = 3
+)
+
+// secretRun is one way to keep dead letters: their setting, how many are where in the
+// end, and what shows that the search was able to see them.
+type secretRun struct {
+	deadLetters         string
+	inDatabase, inQueue int
+	found               []sight
+}
+
+// sight is a text that has to be in a place.
+type sight struct{ place, text string }
+
+func (run secretRun) test(binary string) func(*testing.T) {
+	return func(t *testing.T) {
+		space := fleet.NewSpace(t)
+		space.Import(t, []string{"C1", "C2", "C3"})
+		bindEvents(t, space)
+		collector := testkit.Traces(t)
+		redis, unique := testkit.Redis(t)
+		process := fleet.Start(t, binary, space, "--log-level", "debug", "--retry-tiers", "1s", "--outbox-shards", "2",
+			"--redis-url", redis, "--dead-letters", run.deadLetters, "--trace-endpoint", collector.URL, "--trace-share", "1")
+		a, stranger := directAsker(t, space), directAsker(t, space)
+		secrets, leases := useTokens(t, space, a, unique+"1", process)
+		stranger.want("LEASE_GONE", messages.TypeReleaseLease, fields{
+			"idempotencyKey": "s1", "code": "c1", "leaseToken": secrets["lock"],
+		})
+		stranger.want("IDEMPOTENCY_MISMATCH", messages.TypeLockCoupon, fields{
+			"idempotencyKey": "k1", "code": "c2", "orderId": "Q1",
+		})
+		secrets["key"] = space.TokenKeys
+		places := run.places(t, space, process, collector)
+		places["answers to a third"] = strings.Join(stranger.bodies, "\n")
+		checkSecrets(t, places, secrets, append(run.found,
+			sight{"log", "coupond is at work"}, sight{"log", "coupond has stopped"}, sight{"log", "message goes to the dead letters"},
+			sight{"database", leases["lock"]}, sight{"database", leases["till"]}, sight{"database", person},
+			sight{"events", leases["lock"]}, sight{"events", leases["till"]}, sight{"answers to a third", "LEASE_GONE"},
+			sight{"metrics", "couponlease_requests_repeated_total"}, sight{"traces", "process coupon-commands"}))
+	}
+}
+
+// places are where secrets could be, once everything has happened: all events and dead
+// letters are where they end, and the process has written its last line.
+func (run secretRun) places(
+	t *testing.T, space *fleet.Space, process *fleet.Process, collector *testkit.Collector,
+) map[string]string {
+	t.Helper()
+	for queue, want := range map[string]int{eventQueue: eventCount, amqp.QueueDead: run.inQueue} {
+		testkit.Eventually(t, time.Minute, "all is in "+queue, func() (bool, string) {
+			n := space.Broker.QueueDepth(t, queue)
+			return n >= want, fmt.Sprintf("%d of %d", n, want)
+		})
+	}
+	space.DeadLetters(t, run.inDatabase)
+	metrics := page(t, process.URL()+"/metrics")
+	process.Signal(t, syscall.SIGTERM)
+	if code := process.Wait(t, time.Minute); code != 0 {
+		t.Errorf("coupond ended with code %d", code)
+	}
+	return map[string]string{
+		"log": process.Log(), "database": dumpDatabase(t, space), "metrics": metrics,
+		"events":       drain(t, space, eventQueue, eventCount),
+		"dead letters": drain(t, space, amqp.QueueDead, run.inQueue),
+		"traces":       traces(t, collector, "BAD_JSON", "ID_REUSE", "IDEMPOTENCY_MISMATCH", "send reply"),
+	}
+}
+
+// checkSecrets looks for secrets in all places, and for what shows that it can see.
+func checkSecrets(t *testing.T, places, secrets map[string]string, found []sight) {
+	t.Helper()
+	for _, s := range found {
+		if !strings.Contains(places[s.place], s.text) {
+			t.Errorf("the search in %s has not even found %q in %d bytes", s.place, s.text, len(places[s.place]))
 		}
 	}
 	if strings.Contains(places["traces"], person) {
@@ -65,7 +126,7 @@ func TestTokensAreNowhere(t *testing.T) {
 	for name, secret := range secrets {
 		for form, text := range forms(secret) {
 			for place, content := range places {
-				if at := strings.Index(content, text); at >= 0 {
+				if strings.Contains(content, text) {
 					t.Errorf("the secret of %s is in %s, as %s", name, place, form)
 				}
 			}
@@ -88,12 +149,22 @@ func traces(t *testing.T, collector *testkit.Collector, last ...string) string {
 }
 
 // useTokens lets tokens go everywhere they may: quotes, orders, tills, renewals,
-// mistakes, repeats. It gives the tokens and the leases.
-func useTokens(t *testing.T, space *fleet.Space, a *asker) (secrets, leases map[string]string) {
+// mistakes, repeats, also past the engine. It gives the tokens and the leases.
+func useTokens(
+	t *testing.T, space *fleet.Space, a *asker, requestID string, process *fleet.Process,
+) (secrets, leases map[string]string) {
 	t.Helper()
 	lock := a.want("OK", messages.TypeLockCoupon, fields{"idempotencyKey": "k1", "code": "c1", "orderId": "Q1"})
 	a.want("OK", messages.TypeLockCoupon, fields{"idempotencyKey": "k1", "code": "c1", "orderId": "Q1"})
-	till := a.want("OK", messages.TypeRedeemRequested, fields{"requestId": "1", "code": "c2"})
+	requested := fields{"requestId": requestID, "code": "c2"}
+	till := a.want("OK", messages.TypeRedeemRequested, requested)
+	testkit.Eventually(t, time.Minute, "a repeated request is answered past the engine", func() (bool, string) {
+		if again := a.want("OK", messages.TypeRedeemRequested, requested); again.LeaseToken != till.LeaseToken {
+			t.Errorf("request and repetition were answered with different tokens")
+		}
+		n, err := process.Metric("couponlease_requests_repeated_total")
+		return n >= 1, fmt.Sprint(n, err)
+	})
 	token := string(lock.LeaseToken)
 	a.want("OK", messages.TypeRenewLease, fields{"idempotencyKey": "k2", "code": "c1", "leaseToken": token})
 	a.want("TOKEN_MISMATCH", messages.TypeReleaseLease, fields{
@@ -150,22 +221,25 @@ func bindEvents(t *testing.T, space *fleet.Space) {
 	}
 }
 
-// drain takes so many messages of a queue, with all that they carry.
+// drain takes all messages of a queue, which are so many, with all that they carry.
 func drain(t *testing.T, space *fleet.Space, queue string, count int) string {
 	t.Helper()
-	deliveries, err := rawChannel(t, space).Consume(queue, "", true, false, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	channel := rawChannel(t, space)
 	var all strings.Builder
-	deadline := time.After(time.Minute)
-	for range count {
-		select {
-		case d := <-deliveries:
-			fmt.Fprintf(&all, "%s %s %v %s\n", d.MessageId, d.CorrelationId, d.Headers, d.Body)
-		case <-deadline:
-			t.Fatalf("%s holds less than %d messages:\n%s", queue, count, all.String())
+	taken := 0
+	for {
+		d, more, err := channel.Get(queue, true)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if !more {
+			break
+		}
+		taken++
+		fmt.Fprintf(&all, "%s %s %v %s\n", d.MessageId, d.CorrelationId, d.Headers, d.Body)
+	}
+	if taken != count {
+		t.Errorf("%s held %d messages, want %d:\n%s", queue, taken, count, all.String())
 	}
 	return all.String()
 }
