@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 
@@ -54,9 +57,14 @@ type sheet struct {
 	Canary int64                `json:"canary,omitempty"`
 	Stop   int64                `json:"stopOnFailures,omitempty"`
 	Force  bool                 `json:"force,omitempty"`
-	Note   string               `json:"note,omitempty"`
-	Before string               `json:"bodyBefore,omitempty"`
-	After  string               `json:"bodyAfter,omitempty"`
+	// Stood is how many of the letters had which status before, and Hash the SHA-256 of
+	// their ids, in their order, each with a line feed behind it.
+	Stood   map[deadletter.Status]int64 `json:"before,omitempty"`
+	Hash    string                      `json:"idsSha256,omitempty"`
+	Note    string                      `json:"note,omitempty"`
+	NoteWas string                      `json:"noteBefore,omitempty"`
+	Before  string                      `json:"bodyBefore,omitempty"`
+	After   string                      `json:"bodyAfter,omitempty"`
 }
 
 // auditOf adds a row of the audit log to a trip.
@@ -100,9 +108,10 @@ func (s *Store) MarkLetters(
 		return 0, err
 	}
 	err = s.alone(ctx, func(conn *pgxpool.Conn) error {
+		m := newMarked()
 		count, err = s.walk(ctx, conn, "change dead letters", 0, func(after *string, _, limit int64) (string, []any) {
 			return lettersMarkSQL, []any{after, sel.filter, sel.ids, limit, statusTexts(from), string(to), string(outcome)}
-		})
+		}, m.scan)
 		if err != nil {
 			return err
 		}
@@ -111,7 +120,7 @@ func (s *Store) MarkLetters(
 		}
 		t := &trip{}
 		facts, subject := sheetOf(f)
-		facts.From, facts.To = from, to
+		facts.From, facts.To, facts.Stood, facts.Hash = from, to, m.stood, m.sum()
 		if err := auditOf(t, by, action, subject, count, facts); err != nil {
 			return err
 		}
@@ -120,15 +129,45 @@ func (s *Store) MarkLetters(
 	return count, err
 }
 
+// marked sums up what letters_mark.sql tells of its pages.
+type marked struct {
+	stood map[deadletter.Status]int64
+	ids   hash.Hash
+}
+
+func newMarked() *marked {
+	return &marked{map[deadletter.Status]int64{}, sha256.New()}
+}
+
+func (m *marked) scan(row scanTarget) (changed int64, last string, err error) {
+	var ids string
+	var statuses []byte
+	if err := row.Scan(&changed, toText{&last}, &ids, &statuses); err != nil {
+		return 0, "", err
+	}
+	m.ids.Write([]byte(ids))
+	var page map[deadletter.Status]int64
+	if err := json.Unmarshal(statuses, &page); err != nil {
+		return 0, "", fmt.Errorf("statuses of dead letters: %w", err)
+	}
+	for status, letters := range page {
+		m.stood[status] += letters
+	}
+	return changed, last, nil
+}
+
+func (m *marked) sum() string { return hex.EncodeToString(m.ids.Sum(nil)) }
+
 func statusTexts(statuses []deadletter.Status) texts {
 	return collect[texts](statuses, func(status deadletter.Status) string { return string(status) })
 }
 
 // walk runs a statement page by page until nothing is left, or so many rows were
 // changed; 0 is no bound. The statement is told how many were changed before, and gives
-// how many it changed, and the last id.
+// how many it changed, and the last id, which scan reads.
 func (s *Store) walk(
 	ctx context.Context, conn *pgxpool.Conn, what string, most int64, page func(after *string, done, limit int64) (string, []any),
+	scan func(scanTarget) (changed int64, last string, err error),
 ) (count int64, err error) {
 	var after *string
 	for {
@@ -143,7 +182,10 @@ func (s *Store) walk(
 		var last string
 		t := &trip{}
 		statement, args := page(after, count, limit)
-		t.query(what, statement, func(rows pgx.Rows) error { return rows.Scan(&changed, toText{&last}) }, args...)
+		t.query(what, statement, func(rows pgx.Rows) (err error) {
+			changed, last, err = scan(rows)
+			return err
+		}, args...)
 		if err := t.send(ctx, s, conn); err != nil {
 			return count, err
 		}
@@ -194,25 +236,26 @@ func standing(letters []deadletter.Letter) string {
 	return strings.Join(parts, "; ")
 }
 
-// NoteLetter replaces the note on a letter.
+// NoteLetter replaces the note on a letter; the audit log keeps the one before.
 func (s *Store) NoteLetter(ctx context.Context, id, note string, by deadletter.Decision) error {
 	return s.alone(ctx, func(conn *pgxpool.Conn) error {
-		found := false
+		found, before := false, ""
 		t := &trip{}
-		t.query("note on a dead letter", letterNoteSQL, func(pgx.Rows) error {
+		t.query("note on a dead letter", letterNoteSQL, func(rows pgx.Rows) error {
 			found = true
-			return nil
+			return rows.Scan(&before)
 		}, id, note)
-		if err := auditOf(t, by, "NoteDeadLetter", id, 1, sheet{Note: note}); err != nil {
-			return err
-		}
 		if err := t.send(ctx, s, conn); err != nil {
 			return err
 		}
 		if !found {
 			return fmt.Errorf("dead letter %s: %w", id, deadletter.ErrNotFound)
 		}
-		return nil
+		t = &trip{}
+		if err := auditOf(t, by, "NoteDeadLetter", id, 1, sheet{Note: note, NoteWas: before}); err != nil {
+			return err
+		}
+		return t.send(ctx, s, conn)
 	})
 }
 
@@ -229,7 +272,7 @@ func (s *Store) EditLetter(ctx context.Context, original, edited deadletter.Lett
 	return s.alone(ctx, func(conn *pgxpool.Conn) error {
 		count, err := s.walk(ctx, conn, "set the edited letter aside", 0, func(after *string, _, limit int64) (string, []any) {
 			return lettersMarkSQL, []any{after, "{}", uuids(only.IDs), limit, from, string(deadletter.Edited), ""}
-		})
+		}, newMarked().scan)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (s *Store) StartReplay(ctx context.Context, id string, plan deadletter.Plan
 		count, err := s.walk(ctx, conn, "take a snapshot of dead letters", plan.Max,
 			func(after *string, done, limit int64) (string, []any) {
 				return lettersReserveSQL, []any{after, sel.filter, sel.ids, limit, statusTexts(from), cutoff, id, done}
-			})
+			}, scanReserved)
 		if err != nil {
 			return err
 		}
@@ -58,6 +58,11 @@ func (s *Store) StartReplay(ctx context.Context, id string, plan deadletter.Plan
 		return deadletter.Job{}, fmt.Errorf("start a replay: %w", err)
 	}
 	return s.Replay(ctx, id)
+}
+
+func scanReserved(row scanTarget) (letters int64, last string, err error) {
+	err = row.Scan(&letters, toText{&last})
+	return letters, last, err
 }
 
 func (s *Store) insertReplay(
