@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"couponlease/internal/config"
@@ -44,20 +43,20 @@ func (p *parts) newSchedule() *reconcile.Schedule {
 
 // figures reads again and again what the gates are judged by.
 func (p *parts) figures(ctx context.Context) {
-	var latest atomic.Pointer[reconcile.Figures]
-	p.watchFigures(&latest)
+	latest := newLatest[reconcile.Figures](figuresInterval)
+	p.watchFigures(latest)
 	for ; ctx.Err() == nil; pause(ctx, figuresInterval) {
 		if f, err := p.workers.GateFigures(ctx, leastOverdue); err == nil {
-			latest.Store(&f)
+			latest.store(f)
 		} else if ctx.Err() == nil {
 			p.log.Warn("the figures of gates could not be read", "error", err)
 		}
 	}
 }
 
-func (p *parts) watchFigures(latest *atomic.Pointer[reconcile.Figures]) {
+func (p *parts) watchFigures(latest *latest[reconcile.Figures]) {
 	p.metrics.Read(telemetry.FindingsOpen, func(emit telemetry.Emit) {
-		f := latest.Load()
+		f, _ := latest.load()
 		if f == nil {
 			return
 		}
@@ -66,10 +65,10 @@ func (p *parts) watchFigures(latest *atomic.Pointer[reconcile.Figures]) {
 		}
 	})
 	p.metrics.Read(telemetry.ReconcileAge, func(emit telemetry.Emit) {
-		switch f := latest.Load(); {
+		switch f, age := latest.load(); {
 		case f == nil:
 		case f.Reconciled:
-			emit(f.ReconciledAge.Seconds())
+			emit((f.ReconciledAge + age).Seconds()) // as of now, not as of when it was read
 		default:
 			emit(math.Inf(1))
 		}

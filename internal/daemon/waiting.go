@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"couponlease/internal/amqp"
@@ -23,45 +22,45 @@ const (
 	waitingTimeout  = 15 * time.Second
 )
 
-// look counts again and again what waits for somebody. What cannot be seen keeps its
-// last figures.
+// look counts again and again what waits for somebody. What cannot be seen for
+// long has no figures.
 func (p *parts) look(ctx context.Context) {
 	var (
-		waiting atomic.Pointer[store.Waiting]
-		queues  atomic.Pointer[[]amqp.QueueState]
+		waiting = newLatest[store.Waiting](waitingInterval)
+		queues  = newLatest[[]amqp.QueueState](waitingInterval)
 		overdue = max(leastOverdue, 2*p.cfg.SweepGrace)
 	)
-	p.readWaiting(&waiting)
-	p.readQueues(&queues)
+	p.readWaiting(waiting)
+	p.readQueues(queues)
 	for ; ctx.Err() == nil; pause(ctx, waitingInterval) {
 		once, cancel := context.WithTimeout(ctx, waitingTimeout)
 		if w, err := p.workers.Waiting(once, overdue); err == nil {
-			waiting.Store(&w)
+			waiting.store(w)
 		} else if ctx.Err() == nil {
 			p.log.Warn("what waits in the database could not be counted", "error", err)
 		}
 		// That the broker is away is known from elsewhere.
 		if states, err := amqp.QueueStates(once, p.publish, []string{amqp.QueueDead, amqp.QueueUndeliverable}); err == nil {
-			queues.Store(&states)
+			queues.store(states)
 		}
 		cancel()
 	}
 }
 
-func (p *parts) readQueues(queues *atomic.Pointer[[]amqp.QueueState]) {
+func (p *parts) readQueues(queues *latest[[]amqp.QueueState]) {
 	for i, name := range []string{telemetry.DeadQueue, telemetry.Undeliverable} {
 		p.metrics.Read(name, func(emit telemetry.Emit) {
-			if states := queues.Load(); states != nil && (*states)[i].Exists && (*states)[i].Known {
+			if states, _ := queues.load(); states != nil && (*states)[i].Exists && (*states)[i].Known {
 				emit(float64((*states)[i].Messages))
 			}
 		})
 	}
 }
 
-func (p *parts) readWaiting(waiting *atomic.Pointer[store.Waiting]) {
+func (p *parts) readWaiting(waiting *latest[store.Waiting]) {
 	read := func(name string, figures func(*store.Waiting, telemetry.Emit)) {
 		p.metrics.Read(name, func(emit telemetry.Emit) {
-			if w := waiting.Load(); w != nil {
+			if w, _ := waiting.load(); w != nil {
 				figures(w, emit)
 			}
 		})

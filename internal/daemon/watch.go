@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"couponlease/internal/amqp"
@@ -115,8 +114,8 @@ func (p *parts) shards() Component {
 // pulse looks at the database again and again, so that readiness knows about it
 // although nobody works, and reads the backlog now and then.
 func (p *parts) pulse(ctx context.Context) {
-	var backlog atomic.Pointer[store.Backlog]
-	p.watchBacklog(&backlog)
+	backlog := newLatest[store.Backlog](backlogInterval)
+	p.watchBacklog(backlog)
 	for read := (time.Time{}); ctx.Err() == nil; pause(ctx, pulseInterval) {
 		err := p.ping(ctx)
 		if ctx.Err() != nil {
@@ -127,7 +126,7 @@ func (p *parts) pulse(ctx context.Context) {
 			continue
 		}
 		if b, err := p.workers.Backlog(ctx); err == nil {
-			backlog.Store(&b)
+			backlog.store(b)
 			read = time.Now()
 		}
 	}
@@ -141,10 +140,10 @@ func (p *parts) ping(ctx context.Context) error {
 	return err
 }
 
-func (p *parts) watchBacklog(backlog *atomic.Pointer[store.Backlog]) {
+func (p *parts) watchBacklog(backlog *latest[store.Backlog]) {
 	read := func(name string, figure func(*store.Backlog) float64) {
 		p.metrics.Read(name, func(emit telemetry.Emit) {
-			if b := backlog.Load(); b != nil {
+			if b, _ := backlog.load(); b != nil {
 				emit(figure(b))
 			}
 		})

@@ -15,7 +15,8 @@ type Backlog struct {
 	// OutboxRows wait to be published and hold OutboxMessages; ParkedRows were put
 	// aside.
 	OutboxRows, OutboxMessages, ParkedRows int64
-	// OldestRow is when the oldest row was written, zero for an empty outbox.
+	// OldestRow is when the oldest row was written that waits and is not parked, zero when
+	// none waits.
 	OldestRow   time.Time
 	OpenReviews int64
 }

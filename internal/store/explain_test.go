@@ -55,6 +55,11 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		"letters of one": {timelineLettersSQL, []string{
 			"dead_letter_coupons", "dead_letter_message_id_queue_body_hash_key", "dead_letter_order", "dead_letter_pkey",
 		}},
+		"gate figures": {gateFiguresSQL, []string{
+			"coupon_outbox_parked", "coupon_outbox_pending", "dead_letter_status", "lease_timer_far_pkey",
+			"reconcile_run_finished", "user_coupon_pkey",
+		}},
+		"open findings":  {findingsOpenSQL, []string{"finding_open"}},
 		"outbox pending": {outboxPendingSQL, []string{"coupon_outbox_pending", "outbox_lease_pkey"}},
 		"outbox done":    {outboxDoneSQL, []string{"coupon_outbox_pkey", "outbox_lease_pkey"}},
 		"page coupons":   {pageCouponsSQL, []string{"user_coupon_pkey"}},
