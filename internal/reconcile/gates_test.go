@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -54,5 +55,20 @@ func TestGates(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{reconcile.GateReconciliation}, red(reconcile.Figures{})); diff != "" {
 		t.Errorf("never reconciled (-want +got):\n%s", diff)
+	}
+}
+
+// TestEveryFaultHasAGate: one finding of any fault makes exactly one gate red, or none if it
+// is one of those that are left out on purpose.
+func TestEveryFaultHasAGate(t *testing.T) {
+	for _, fault := range slices.Concat(coupon.OwnFaults(), coupon.UpstreamFaults()) {
+		names := red(reconcile.Figures{Reconciled: true, Open: map[coupon.Fault]int64{fault: 1}})
+		want := 1
+		if slices.Contains(reconcile.UngatedFaults(), fault) {
+			want = 0
+		}
+		if len(names) != want {
+			t.Errorf("%s makes %v red, want %d gates", fault, names, want)
+		}
 	}
 }

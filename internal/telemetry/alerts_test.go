@@ -103,11 +103,33 @@ func TestEveryGateHasAnAlertAndARunbook(t *testing.T) {
 	}
 }
 
+// TestAlertsAskWhatGatesCount: an alert about a gate names the faults that the gate counts.
+func TestAlertsAskWhatGatesCount(t *testing.T) {
+	asked := map[string][]string{}
+	for _, rule := range alerts(t) {
+		gate := strings.TrimPrefix(rule.Annotations["runbook_url"], "OPERATIONS.md#gate-")
+		for _, label := range regexp.MustCompile(`fault=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
+			asked[gate] = append(asked[gate], strings.Split(label[1], "|")...)
+		}
+	}
+	for _, gate := range reconcile.DefaultThresholds().Judge(reconcile.Figures{}) {
+		var counted []string
+		for _, fault := range reconcile.GateFaults(gate.Name) {
+			counted = append(counted, string(fault))
+		}
+		slices.Sort(counted)
+		slices.Sort(asked[gate.Name])
+		if !slices.Equal(counted, asked[gate.Name]) {
+			t.Errorf("gate %s counts %v, its alert %v", gate.Name, counted, asked[gate.Name])
+		}
+	}
+}
+
 // T22 and T56: what the broker and the database do not bound by themselves has an alert:
 // dead letters, filed or not, and a transaction that keeps dead rows.
 func TestT22T56WhatGrowsHasAnAlert(t *testing.T) {
 	rules := alerts(t)
-	for _, metric := range []string{DeadLettersOpen, DeadQueue, OldestSnapshot} {
+	for _, metric := range []string{DeadLettersOpen, DeadQueue, OldestSnapshot, Undeliverable} {
 		if !slices.ContainsFunc(rules, func(rule alert) bool { return strings.Contains(rule.Expr, metric) }) {
 			t.Errorf("no alert asks %s", metric)
 		}
