@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"couponlease/internal/console"
+	"couponlease/internal/deadletter"
 	"couponlease/messages"
 )
 
@@ -21,7 +22,8 @@ type publishCommand struct {
 
 func (publishCommand) Help() string {
 	return `Checks the fact as its consumer will, publishes it to the exchange commerce (persistent, mandatory,
-confirmed) and prints its id. --file takes the data as JSON instead of flags ("-" is standard input).
+confirmed) and prints its id. --file takes the data as JSON instead of flags ("-" is standard input). Where a database is named
+(COUPONLEASE_POSTGRES_URL) its audit log has a row before and one after, and nothing is published that could not be written there.
 
   couponctl publish order-placed --order A-17 --customer u1 --coupon SPRING --payable 2500
   couponctl publish payment-succeeded --order A-17 --amount 2500 --repeat 3
@@ -36,6 +38,8 @@ type published struct {
 	Shape      console.Shape `enum:"plain,binary,structured" default:"plain" help:"Shape on the wire: ${enum}."`
 	OccurredAt time.Time     `placeholder:"TIME" help:"When it happened (RFC 3339); now if absent."`
 	Currency   string        `default:"EUR" help:"Currency of amounts (ISO 4217)."`
+	Actor      string        `placeholder:"WHO" help:"Who gives the command, for the audit log; user@host if absent."`
+	Why        string        `placeholder:"TEXT" help:"Why, for the audit log; may be left out."`
 }
 
 func (p published) at() time.Time {
@@ -70,12 +74,25 @@ func (p published) publish(s *session, m messages.Message) error {
 	}
 	fact.Shape, fact.Repeat = p.Shape, p.Repeat
 	return s.withBroker(func(b *console.Broker) error {
-		done, err := b.PublishFact(s.ctx, fact)
+		done, err := p.audited(s, b, fact)
 		if err != nil {
 			return err
 		}
 		return s.write(done)
 	})
+}
+
+// audited publishes a fact, and says so in the audit log of the database if one is named.
+func (p published) audited(s *session, b *console.Broker, fact console.Fact) (done console.Published, err error) {
+	if s.services.PostgresURL == "" {
+		return b.PublishFact(s.ctx, fact)
+	}
+	by := deadletter.Decision{Actor: cmp.Or(p.Actor, actor()), Reason: p.Why}
+	err = s.withSchema(func(d *console.Database) error {
+		done, err = d.PublishFact(s.ctx, b, fact, by)
+		return err
+	})
+	return done, err
 }
 
 type publishOrderPlaced struct {

@@ -18,6 +18,7 @@ import (
 // onTopology gives the program a broker of its own with the layout in place.
 func onTopology(t testing.TB) testkit.Broker {
 	t.Helper()
+	t.Setenv("COUPONLEASE_POSTGRES_URL", "")
 	broker := onRabbitMQ(t)
 	ctl(t, "topology", "apply").want(t, exitOK)
 	return broker
@@ -164,6 +165,34 @@ func TestNothingIsPublishedThatWouldBeRefused(t *testing.T) {
 }
 
 func TestPublishWithoutTopologySaysHowToApplyIt(t *testing.T) {
+	migrated(t)
 	onRabbitMQ(t)
 	ctl(t, "publish", "order-closed", "--order", "A").want(t, exitError, "couponctl topology")
+	ctl(t, "audit", "list", "--action", "PublishFact").want(t, exitOK, "STARTED", "STOPPED")
+}
+
+func TestPublishingByHandIsAudited(t *testing.T) {
+	broker := onTopology(t)
+	args := []string{"publish", "order-closed", "--order", "A", "--id", "m-1", "--repeat", "2", "--actor", "ann@desk", "--why", "ticket 5"}
+	onPostgres(t)
+	ctl(t, args...).want(t, exitError, "couponctl migrate up")
+	if depth := broker.QueueDepth(t, amqp.QueueOrderClosed); depth > 0 {
+		t.Errorf("%d messages came without a row in the audit log", depth)
+	}
+	ctl(t, "migrate", "up").want(t, exitOK)
+	ctl(t, args...).want(t, exitOK)
+	ctl(t, "publish", "order-closed", "--order", "A", "--repeat", "0").want(t, exitFindings) // refused, and no row
+
+	page := decode[console.AuditPage](t, ctl(t, "audit", "list", "-o", "json"))
+	var got [][]any
+	for _, e := range page.Entries {
+		got = append(got, []any{e.Action, e.Subject, e.Actor, e.Reason, string(e.Outcome), e.Count})
+	}
+	want := [][]any{
+		{"PublishFact", "m-1", "ann@desk", "ticket 5", "DONE", int64(2)},
+		{"PublishFact", "m-1", "ann@desk", "ticket 5", "STARTED", int64(0)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -46,7 +46,8 @@ type AuditEntry struct {
 	Outcome coupon.Code `json:"outcome"`
 	// First is what a repeated command had been answered.
 	First coupon.Code `json:"first,omitempty"`
-	// Count is how many coupons were changed or made.
+	// Count is how many coupons were changed or made, dead letters changed, or copies
+	// published.
 	Count     int64             `json:"count"`
 	Key       string            `json:"idempotencyKey,omitempty"`
 	MessageID string            `json:"messageId,omitempty"`

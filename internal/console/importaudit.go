@@ -12,16 +12,16 @@ import (
 	"couponlease/internal/coupon"
 )
 
-// Outcomes of an import in the audit log. An import is many transactions, so it has two
-// rows with one key: what is going to be done, and what was done. The first without
-// the second is an import that was killed.
+// Outcomes in the audit log of what is more than one transaction, such as an import. It
+// has two rows with one key: what is going to be done, and what was done. The first
+// without the second is a command that was killed.
 const (
-	importStarted coupon.Code = "STARTED"
-	importDone    coupon.Code = "DONE"
-	importStopped coupon.Code = "STOPPED"
+	auditStarted coupon.Code = "STARTED"
+	auditDone    coupon.Code = "DONE"
+	auditStopped coupon.Code = "STOPPED"
 )
 
-// auditTimeout bounds how long the row about the end of an import may take.
+// auditTimeout bounds how long the row about the end may take.
 const auditTimeout = 10 * time.Second
 
 // audited does an import between its two rows of the audit log. A dry run has none.
@@ -36,7 +36,7 @@ func (r *importRun) audited(ctx context.Context, record func(context.Context, co
 	row := coupon.AuditRow{
 		Actor: r.options.Actor, Action: "ImportCoupons", Subject: r.options.File, Reason: r.options.Reason, Key: key.String(),
 	}
-	row.Code = importStarted
+	row.Code = auditStarted
 	if row.Arguments, err = json.Marshal(r.options.arguments()); err != nil {
 		return fmt.Errorf("write down what is imported: %w", err)
 	}
@@ -44,9 +44,9 @@ func (r *importRun) audited(ctx context.Context, record func(context.Context, co
 		return err
 	}
 	failed := r.work(ctx)
-	row.Code, row.Count = importDone, int64(r.report.Created)
+	row.Code, row.Count = auditDone, int64(r.report.Created)
 	if failed != nil {
-		row.Code = importStopped
+		row.Code = auditStopped
 	}
 	if row.Arguments, err = json.Marshal(r.report); err != nil {
 		return errors.Join(failed, fmt.Errorf("write down what was imported: %w", err))
