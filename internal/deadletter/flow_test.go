@@ -132,6 +132,7 @@ func TestT54DeadLettersWaitForTheDatabase(t *testing.T) {
 
 // T65: the process that replays is killed at 37 %, the database goes away later, and
 // somebody starts the same replay a second time. Every letter is replayed exactly once.
+// The replay stops at 37 % by its canary, and crawls until the database is away.
 func TestT65ReplaySurvivesAKillAndAnOutage(t *testing.T) {
 	t.Parallel()
 	space := fleet.NewSpace(t)
@@ -139,28 +140,33 @@ func TestT65ReplaySurvivesAKillAndAnOutage(t *testing.T) {
 	behind := *space
 	behind.PostgresURL = proxy.URL
 	binary := program("coupond")
-	const letters = 300
+	const letters, first = 300, 300 * 37 / 100
 	fileMany(t, space, letters)
 	process := fleet.Start(t, binary, &behind)
-	job := startReplay(t, space, deadletter.Plan{Rate: 75})
+	job := startReplay(t, space, deadletter.Plan{Canary: first})
 
-	waitFor(t, space, job.ID, "37 % are sent", func(j deadletter.Job) bool { return j.Sent >= letters*37/100 })
+	waitFor(t, space, job.ID, "37 % are sent", func(j deadletter.Job) bool { return j.Sent == first })
 	process.Signal(t, syscall.SIGKILL)
 	process.Wait(t, patience)
-	if j := waitFor(t, space, job.ID, "the job is there", func(deadletter.Job) bool { return true }); j.Sent == letters {
-		t.Fatal("the replay was over before its process died")
-	}
 	second := deadletter.Plan{Filter: deadletter.Filter{States: []deadletter.Status{deadletter.New, deadletter.Replayed}}, Rate: 1}
 	_, err := space.Store.StartReplay(t.Context(), uuid.Must(uuid.NewV7()).String(), second, hand)
 	if !errors.Is(err, deadletter.ErrConflict) {
 		t.Errorf("the same replay again: %v", err)
 	}
 	fleet.Start(t, binary, &behind)
-	waitFor(t, space, job.ID, "60 % are sent", func(j deadletter.Job) bool { return j.Sent >= letters*60/100 })
+	waitFor(t, space, job.ID, "the canary is over", func(j deadletter.Job) bool {
+		return j.PausedFor == deadletter.PausedForCanary && j.Settled == first
+	})
+	setRate(t, space, job.ID, 1) // the rest would take three minutes
+	if _, err := space.Store.ChangeReplay(t.Context(), "ResumeReplay", job.ID, (*deadletter.Job).Resume, hand); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, space, job.ID, "it goes on", func(j deadletter.Job) bool { return j.Sent > first })
 	proxy.Cut()
-	if j := waitFor(t, space, job.ID, "the job is there", func(deadletter.Job) bool { return true }); j.Settled == letters {
+	if j := waitFor(t, space, job.ID, "the job is there", func(deadletter.Job) bool { return true }); j.Sent == letters {
 		t.Fatal("the replay was over before the database went away")
 	}
+	setRate(t, space, job.ID, deadletter.MaxRate)
 	proxy.Restore()
 	done := waitFor(t, space, job.ID, "the replay is done", isDone)
 	if done.Sent != letters || done.Settled != letters || outcomes(t, space, job.ID)[deadletter.Applied] != letters {
@@ -175,4 +181,13 @@ func TestT65ReplaySurvivesAKillAndAnOutage(t *testing.T) {
 		}
 	}
 	space.Check(t)
+}
+
+// setRate changes how many letters a job sends in a second.
+func setRate(t *testing.T, space *fleet.Space, job string, rate int64) {
+	t.Helper()
+	_, err := session(t, space).Exec(t.Context(), "update replay_job set rate_limit = $2 where replay_job_id = $1", job, rate)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
