@@ -58,6 +58,8 @@ func (s *stage) command(verb string, words []string, o settings) coupon.Fact {
 		return coupon.SettleOrder{Order: words[0]}
 	case "settleLease": // COUPON ORDER
 		return coupon.SettleLease{Coupon: words[0], Order: words[1]}
+	case "report": // COUPON ORDER FAULT
+		return coupon.ReportFault{Coupon: words[0], Order: words[1], Fault: coupon.Fault(words[2])}
 	case "endFlow": // COUPON REQUEST
 		return coupon.EndFlow{Coupon: words[0], RedeemNo: coupon.RedeemNumber(words[1])}
 	case "orphan": // ORDER SECONDS that its payment may wait

@@ -198,7 +198,7 @@ func TestKinds(t *testing.T) {
 		coupon.ImportCoupon{}, coupon.ValidityOver{}, coupon.DefineTemplate{}, coupon.DefinePolicy{},
 		coupon.LockCoupon{}, coupon.RedeemRequested{}, coupon.RenewLease{}, coupon.ReleaseLease{},
 		coupon.RedeemCoupon{}, coupon.ReturnCoupon{}, coupon.SwapCoupons{}, coupon.VoidCoupon{}, coupon.ReverseChange{}, coupon.ResolveReview{},
-		coupon.SettleOrder{}, coupon.SettleLease{}, coupon.ReportOrphan{}, coupon.EndFlow{},
+		coupon.SettleOrder{}, coupon.SettleLease{}, coupon.ReportOrphan{}, coupon.EndFlow{}, coupon.ReportFault{},
 	} {
 		if name := fmt.Sprintf("%T", fact); name != "coupon."+coupon.Kind(fact) || kinds[name] {
 			t.Errorf("%s is called %s", name, coupon.Kind(fact))

@@ -90,6 +90,12 @@ const (
 	ReviewReturnPolicy ReviewReason = "RETURN_POLICY"
 	// ReviewOrphanPayment: money came in for an order that was not placed for long.
 	ReviewOrphanPayment ReviewReason = "ORPHAN_PAYMENT"
+	// ReviewDoubleUse, ReviewUsedWithoutRedemption and ReviewDiscountWithoutRedemption:
+	// reconciliation has found the fault of the same name, and only a person can tell what
+	// is right.
+	ReviewDoubleUse                 = ReviewReason(FaultDoubleUse)
+	ReviewUsedWithoutRedemption     = ReviewReason(FaultUsedWithoutRedemption)
+	ReviewDiscountWithoutRedemption = ReviewReason(FaultDiscountWithoutRedemption)
 )
 
 // Suggestion is the outcome the core proposes for a review; "" proposes none.

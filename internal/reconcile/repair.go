@@ -37,9 +37,19 @@ func (p *Repair) command(f *Record) coupon.Command {
 		return coupon.EndFlow{Coupon: f.Coupon, RedeemNo: f.Subject}
 	case coupon.FaultOrphanPayment:
 		return coupon.ReportOrphan{Order: f.Order, Patience: p.Patience}
+	case coupon.FaultDoubleUse, coupon.FaultUsedWithoutRedemption, coupon.FaultDiscountWithoutRedemption:
+		return p.report(f)
 	default:
 		return nil
 	}
+}
+
+// report has a person asked; without an order nobody knows whom it is about.
+func (p *Repair) report(f *Record) coupon.Command {
+	if f.Order == "" {
+		return nil
+	}
+	return coupon.ReportFault{Fault: f.Fault, Order: f.Order, Coupon: f.Coupon}
 }
 
 // run goes through what a run has found.

@@ -223,7 +223,7 @@ func (j *judge) answered(r *coupon.Request, outcome *coupon.Outcome, changes *co
 	switch r.Fact.(type) {
 	case coupon.LockCoupon, coupon.RedeemRequested:
 		obtains = true
-	case coupon.SwapCoupons, coupon.SettleOrder, coupon.ReportOrphan, coupon.EndFlow: // may have had nothing to do
+	case coupon.SwapCoupons, coupon.SettleOrder, coupon.ReportOrphan, coupon.EndFlow, coupon.ReportFault: // may have had nothing to do
 		return nil
 	case coupon.ReturnCoupon, coupon.SettleLease: // may keep the use, or the lease
 		return j.tellsRow(a)

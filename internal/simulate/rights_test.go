@@ -57,7 +57,7 @@ func (j *judge) allowed(r *coupon.Request, outcome *coupon.Outcome, changes *cou
 		if done && !j.standing(f.Coupon).late(j.ledger.Now()) {
 			return fmt.Errorf("a lease that is not due was settled: %+v", changes.Operations[0])
 		}
-	case coupon.ReportOrphan, coupon.EndFlow:
+	case coupon.ReportOrphan, coupon.EndFlow, coupon.ReportFault:
 		if done {
 			return fmt.Errorf("a report changed %+v", changes.Operations[0])
 		}

@@ -60,7 +60,7 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 		}
 		a.coupons = append(a.coupons, r.Fact.Coupons()...)
 		switch f := r.Fact.(type) {
-		case coupon.LeaseDue, coupon.SettleLease, coupon.SettleOrder, coupon.ReportOrphan:
+		case coupon.LeaseDue, coupon.SettleLease, coupon.SettleOrder, coupon.ReportOrphan, coupon.ReportFault:
 			looked = append(looked, r.Fact.Orders()...)
 		case coupon.EndFlow:
 			a.flows = append(a.flows, f.RedeemNo)

@@ -80,7 +80,9 @@ func (g *traffic) command() coupon.Command {
 
 // repair is what reconciliation may ask.
 func (g *traffic) repair(id, holder string) coupon.Command {
-	switch g.random.IntN(4) {
+	switch g.random.IntN(5) {
+	case 4:
+		return coupon.ReportFault{Fault: coupon.FaultDoubleUse, Order: g.order(), Coupon: id}
 	case 3:
 		return coupon.EndFlow{Coupon: id, RedeemNo: holder}
 	case 0:

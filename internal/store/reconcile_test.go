@@ -156,7 +156,7 @@ func TestRepairsGoThroughTheEngine(t *testing.T) {
 	_, left := reconciled(t, s)
 	for _, fault := range []coupon.Fault{
 		coupon.FaultPaidNotRedeemed, coupon.FaultClosedStillLocked, coupon.FaultReviewNotOpened, coupon.FaultOrphanPayment,
-		coupon.FaultStaleFlow,
+		coupon.FaultStaleFlow, coupon.FaultDiscountWithoutRedemption,
 	} {
 		if slices.ContainsFunc(left, func(f string) bool { return strings.HasPrefix(f, string(fault)+" ") }) {
 			t.Errorf("%s is left: %v", fault, left)
@@ -172,6 +172,13 @@ func TestRepairsGoThroughTheEngine(t *testing.T) {
 	reviews := scalar[int64](t, s, `select count(*) from review_case where reason = 'ORPHAN_PAYMENT'`)
 	if audits < 10 || reviews != 2 {
 		t.Errorf("%d rows in the audit log, %d cases of orphan payments", audits, reviews)
+	}
+	for reason, want := range map[coupon.ReviewReason]int64{
+		coupon.ReviewDoubleUse: 4, coupon.ReviewUsedWithoutRedemption: 4, coupon.ReviewDiscountWithoutRedemption: 2,
+	} {
+		if cases := scalar[int64](t, s, `select count(*) from review_case where reason = $1`, string(reason)); cases != want {
+			t.Errorf("%d cases of %s, want %d", cases, reason, want)
+		}
 	}
 	noted := findings(t, s, reconcile.FindingFilter{Fault: coupon.FaultPaidNotRedeemed})
 	if len(noted) != 2 || noted[0].Repair != string(coupon.Redeemed) || noted[0].Closed.IsZero() {

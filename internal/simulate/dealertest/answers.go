@@ -18,7 +18,7 @@ type Answer struct {
 // ground.
 func AnswerTo(request *coupon.Request, outcome *coupon.Outcome) (Answer, bool) {
 	switch request.Fact.(type) {
-	case coupon.SettleOrder, coupon.SettleLease, coupon.ReportOrphan, coupon.EndFlow:
+	case coupon.SettleOrder, coupon.SettleLease, coupon.ReportOrphan, coupon.EndFlow, coupon.ReportFault:
 		return Answer{}, false
 	}
 	if _, command := request.Fact.(coupon.Command); !command {
