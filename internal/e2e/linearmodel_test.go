@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/anishathalye/porcupine"
 
 	"couponlease/internal/coupon"
@@ -13,6 +16,9 @@ type modelled struct {
 	// order holds it, by the lease and its token while it is locked.
 	order, lease string
 	token        coupon.TokenHash
+	// kept are the answers to the scene's commands, a line for each key. Buyers repeat
+	// no key, and are spared what comparing their answers would take.
+	kept string
 }
 
 // oneCoupon is the coupon, one question after the other. It knows no clock: a lease
@@ -21,15 +27,41 @@ func oneCoupon() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return modelled{} },
 		Step: func(state, input, output any) (bool, any) {
-			return state.(modelled).step(input.(coupon.Fact), output.(coupon.Outcome))
+			return state.(modelled).step(input.(coupon.Request), output.(coupon.Outcome))
 		},
 	}
 }
 
 // step says whether the outcome can be the answer, and how the coupon stands then.
-func (m modelled) step(fact coupon.Fact, outcome coupon.Outcome) (bool, any) {
+func (m modelled) step(request coupon.Request, outcome coupon.Outcome) (bool, any) {
+	if !strings.HasPrefix(request.Key, sceneKey) {
+		possible, next := m.answer(request.Fact, outcome)
+		return possible, next
+	}
+	if strings.Contains(m.kept, "\n"+request.Key+" ") {
+		return m.again(request, outcome), m
+	}
+	possible, next := m.answer(request.Fact, outcome)
+	next.kept += keptLine(request, outcome.Code, outcome.Answer.Version)
+	return possible, next
+}
+
+func keptLine(request coupon.Request, code coupon.Code, version int64) string {
+	return fmt.Sprintf("\n%s %x %s %d\n", request.Key, request.Hash, code, version)
+}
+
+// again: a key that is known gets the first answer, or with another content none.
+func (m modelled) again(request coupon.Request, outcome coupon.Outcome) bool {
+	if outcome.Status == coupon.Repeated {
+		return strings.Contains(m.kept, keptLine(request, outcome.First, outcome.Answer.Version))
+	}
+	same := fmt.Sprintf("\n%s %x ", request.Key, request.Hash)
+	return outcome.Code == coupon.IdempotencyMismatch && !strings.Contains(m.kept, same)
+}
+
+func (m modelled) answer(fact coupon.Fact, outcome coupon.Outcome) (possible bool, next modelled) {
 	if outcome.Status == coupon.Applied {
-		next, possible := m.apply(fact, outcome)
+		next, possible = m.apply(fact, outcome)
 		return possible, next
 	}
 	return m.refuses(fact, outcome), m
@@ -66,7 +98,9 @@ func (m modelled) apply(fact coupon.Fact, outcome coupon.Outcome) (next modelled
 	}
 }
 
-func (m modelled) free() modelled { return modelled{state: coupon.Available, version: m.version} }
+func (m modelled) free() modelled {
+	return modelled{state: coupon.Available, version: m.version, kept: m.kept}
+}
 
 // refuses: what was refused, or had no effect, had to be.
 func (m modelled) refuses(fact coupon.Fact, outcome coupon.Outcome) bool {
@@ -88,7 +122,11 @@ func (m modelled) refuses(fact coupon.Fact, outcome coupon.Outcome) bool {
 		if outcome.Code == coupon.ExistingRedemption {
 			return m.state == coupon.Used && m.order == f.Order && outcome.Answer.Version == m.version
 		}
-		return outcome.Code == m.obeys(f.Token, f.Version)
+		code := m.obeys(f.Token, f.Version)
+		if code == "" && m.order != f.Order {
+			code = coupon.AlreadyLocked
+		}
+		return outcome.Code == code
 	case coupon.ReverseChange:
 		return m.state != coupon.Used && outcome.Code == coupon.IllegalState(m.state)
 	case coupon.LeaseDue:
