@@ -1,6 +1,8 @@
 package coupon_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -165,6 +167,18 @@ func TestACounterThatIsWrongIsDrift(t *testing.T) {
 	if len(found) != 1 || found[0].String() != "P2 DRIFT T1: 2 coupons issued by the counter, 3 by the coupons; "+
 		"1 uses held by the counter, 2 by the ledger" {
 		t.Errorf("found %v", found)
+	}
+}
+
+// TestDriftNamesTheCounterAndNotThePerson: the text of a finding is sent on.
+func TestDriftNamesTheCounterAndNotThePerson(t *testing.T) {
+	template := coupon.Template{ID: "T1", Budget: coupon.NoLimit, UsesPerPerson: 3}
+	uses := []*coupon.Uses{{Template: "T1", Person: "ann@example.org", Held: 2}, {Template: "T1", Person: "bob@example.org", Held: 1}}
+	found := coupon.JudgeTemplate(&template, uses, coupon.Usage{Persons: map[string]int64{"ann@example.org": 1, "bob@example.org": 1}})
+	sum := sha256.Sum256([]byte("ann@example.org"))
+	if want := fmt.Sprintf("a person holds 2 uses by the counter, 1 by the coupons (counter %x)", sum[:8]); len(found) != 1 ||
+		found[0].Detail != want {
+		t.Errorf("found %v, want %s", found, want)
 	}
 }
 
