@@ -9,6 +9,7 @@ import (
 
 // Books is what a run reads, and where it writes down what it finds.
 type Books interface {
+	Orders
 	// Now is the database's time.
 	Now(ctx context.Context) (time.Time, error)
 	// Suspects shows everything that may have a fault.

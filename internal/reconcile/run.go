@@ -106,12 +106,15 @@ func (r *running) run(ctx context.Context, moment coupon.Moment) error {
 // compare compares with the exports, if there are any, writes down what was found so far,
 // and closes what the exports show to be gone.
 func (r *running) compare(ctx context.Context, moment coupon.Moment) (err error) {
-	if r.options.Upstream == nil {
-		return r.keep(ctx)
+	upstream := r.options.Upstream
+	if upstream == nil {
+		upstream = &Upstream{Orders: r.books} // what came meanwhile is known without exports
 	}
-	c := r.options.Upstream.comparing(moment, func(f coupon.Finding) error { return r.add(ctx, f) })
-	err = c.compare(ctx)
-	r.summary.Compared = c.compared
+	c := upstream.comparing(moment, func(f coupon.Finding) error { return r.add(ctx, f) })
+	if len(upstream.Exports) > 0 {
+		err = c.compare(ctx)
+		r.summary.Compared = c.compared
+	}
 	if err != nil {
 		return err
 	}

@@ -70,6 +70,12 @@ func (b *slowBooks) Findings(context.Context, reconcile.FindingFilter) ([]reconc
 	return nil, nil
 }
 
+func (b *slowBooks) Orders(context.Context, []string) (map[string]*coupon.Order, error) {
+	return nil, nil
+}
+
+func (b *slowBooks) EachOrder(context.Context, func(*coupon.Order) error) error { return nil }
+
 func (b *slowBooks) NoteRepair(context.Context, string, string) error { return nil }
 
 func schedule(books *slowBooks, leases *outbox.Memory, owner string) *reconcile.Schedule {

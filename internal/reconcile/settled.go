@@ -30,14 +30,11 @@ func (c *comparison) lookup(kind, order, id string) (together uint64, there bool
 }
 
 // close closes the open findings about other systems that are gone: their subject was
-// compared again without a difference, or what was unknown here is known by now. What no
-// export of this run contains stays as it is. It is called once the run's own findings
+// compared again without a difference, or what was unknown here is known by now, which takes
+// no export. What no export of this run contains stays as it is otherwise. It is called once the run's own findings
 // are written down.
 func (c *comparison) close(ctx context.Context, books Books, run Run) (closed int64, err error) {
 	for _, fault := range coupon.UpstreamFaults() {
-		if !slices.Contains(run.Faults, fault) {
-			continue
-		}
 		for after := ""; ; {
 			page, err := books.Findings(ctx, FindingFilter{Fault: fault, OpenOnly: true, After: after, Limit: keepChunk})
 			if err != nil {

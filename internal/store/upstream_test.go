@@ -73,6 +73,8 @@ func TestUpstreamFindingsStayUntilTheyAreLookedFor(t *testing.T) {
 		Order: "order-2", Payment: "late", Amount: 900, Currency: "EUR",
 	}))
 	expect("the payment came meanwhile", 1, []string{monday[2], monday[4]}, rows(reconcile.ExportPayments))
+	apply(t, s, request("close", now(t, s), coupon.OrderClosed{Order: "order-4", Reason: "cancelled"}))
+	expect("the close came meanwhile, and nobody exports anything", 1, []string{monday[4]})
 }
 
 // TestWhatWasMissingUpstreamIsClosedWhenItIsThere: an export that contains it closes it.
