@@ -167,6 +167,11 @@ func TestLetterWithoutItsTokenIsNotSent(t *testing.T) {
 			if err != nil || len(rows) > 0 || unsent[0].Outcome != deadletter.Duplicate {
 				t.Errorf("applied before: %d rows, %v, %v", len(rows), unsent, err)
 			}
+			l.Reason = deadletter.Misrouted
+			if _, unsent, err = deadletter.Publications([]deadletter.ToSend{{Letter: l}}, 1); err != nil ||
+				unsent[0].Outcome != deadletter.FailedAgain {
+				t.Errorf("misrouted: %v, %v", unsent, err)
+			}
 		})
 	}
 	whole := deadletter.Read(deadletter.Incoming{

@@ -66,8 +66,9 @@ func (t *ToSend) message() (outbox.Message, error) {
 	}, nil
 }
 
-// AppliedBefore says whether a letter that cannot be sent as it is need not be sent.
-func (l *Letter) AppliedBefore() bool { return l.Redacted && l.Answered }
+// AppliedBefore says whether a letter that cannot be sent as it is need not be sent. Who
+// published it as something else may have borrowed the id.
+func (l *Letter) AppliedBefore() bool { return l.Redacted && l.Answered && l.Reason != Misrouted }
 
 // unsent is the outcome of a letter that is not sent. One that was not applied before
 // would fail like the first time.
