@@ -18,10 +18,14 @@ type traffic struct {
 	messages int
 	policies int64
 	commands []coupon.Request
+	// times are those of the messages so far: one that comes again carries its own.
+	times map[string]time.Time
 }
 
 func newTraffic(seed uint64, m *model) *traffic {
-	return &traffic{random: rand.New(rand.NewPCG(seed, 1)), model: m, policies: policy.DefaultVersion}
+	return &traffic{
+		random: rand.New(rand.NewPCG(seed, 1)), model: m, policies: policy.DefaultVersion, times: map[string]time.Time{},
+	}
 }
 
 func (g *traffic) order() string  { return fmt.Sprint("o", g.messages/25+g.random.IntN(6)) }
@@ -45,6 +49,10 @@ func (g *traffic) batch(now time.Time) []coupon.Request {
 			id = fmt.Sprint("m", 1+g.random.IntN(g.messages))
 		}
 		at := now.Add(-time.Duration(g.random.IntN(3600)) * time.Second)
+		if first, known := g.times[id]; known {
+			at = first
+		}
+		g.times[id] = at
 		switch g.random.IntN(12) {
 		case 0:
 			requests = append(requests, g.again(now))
@@ -89,7 +97,9 @@ func (g *traffic) certain(now time.Time) (batches [][]coupon.Request) {
 	var requests []coupon.Request
 	for _, fact := range facts {
 		g.messages++
-		requests = append(requests, request(fmt.Sprint("m", g.messages), now, fact))
+		id := fmt.Sprint("m", g.messages)
+		g.times[id] = now
+		requests = append(requests, request(id, now, fact))
 	}
 	requests = append(requests, requests[0])
 	first, second := g.certainCommands(now)
