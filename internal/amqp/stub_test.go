@@ -13,6 +13,8 @@ import (
 // stub is a broker of which a test controls every word: it can be silent, slow,
 // forgetful or gone, in ways a real one only is by accident.
 type stub struct {
+	// closed says that nobody is served any more.
+	closed   bool
 	t        testing.TB
 	listener net.Listener
 
@@ -105,6 +107,9 @@ func (b *stub) accept(listener net.Listener) {
 		}
 		b.mu.Lock()
 		b.conns = append(b.conns, c)
+		if b.closed {
+			_ = c.socket.Close()
+		}
 		b.mu.Unlock()
 		b.serving.Go(c.serve)
 	}
@@ -113,6 +118,9 @@ func (b *stub) accept(listener net.Listener) {
 // shut stops listening and drops everybody. Closing twice is fine.
 func (b *stub) shut() {
 	_ = b.listener.Close()
+	b.mu.Lock()
+	b.closed = true // whoever was accepted meanwhile is turned away
+	b.mu.Unlock()
 	b.dropAll()
 	b.serving.Wait()
 }
