@@ -201,3 +201,10 @@ func TestOutboxHasTheReplies(t *testing.T) {
 		t.Errorf("%d messages for %d replies", count, len(replies))
 	}
 }
+
+// The contract and the core name a till's redemption alike.
+func TestRedeemNumbersAgree(t *testing.T) {
+	if promised, kept := messages.RedeemNumber("1001"), coupon.RedeemNumber("1001"); promised != kept {
+		t.Errorf("the contract says %s, the core %s", promised, kept)
+	}
+}

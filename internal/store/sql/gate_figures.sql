@@ -1,26 +1,8 @@
 -- What the gates look at, each from the head of an index and counted no further than
 -- anybody wants to. Of timers those are looked at that have become overdue of late: older
--- ones are found by reconciliation. heads are the lowest ids of the shards, one step of the
--- index for each shard that has any: within a shard rows come in the order of time.
-with recursive heads as (
-    (select shard, created_at
-     from coupon_outbox
-     where parked_at is null
-     order by shard, id
-     limit 1)
-    union all
-    select next.shard, next.created_at
-    from heads h
-    cross join lateral (
-        select o.shard, o.created_at
-        from coupon_outbox o
-        where o.parked_at is null and o.shard > h.shard
-        order by o.shard, o.id
-        limit 1
-    ) next
-)
+-- ones are found by reconciliation.
 select (select count(*) from (select 1 from coupon_outbox where parked_at is not null limit $2) parked),
-       (select min(created_at) from heads),
+       (select min(created_at) from coupon_outbox_head),
        (select count(*)
         from (select t.coupon_id, t.lease_id, t.version
               from lease_timer t
