@@ -154,6 +154,9 @@ func (r *stockRelay) run(closing <-chan struct{}, drain, letGo time.Duration) {
 // pass hands out one message and waits for its outcome. It returns false when
 // the relay shall end.
 func (r *stockRelay) pass(closing <-chan struct{}, drain time.Duration) bool {
+	if r.ended(closing) {
+		return false
+	}
 	var msg *message.Message
 	var ok bool
 	select {
@@ -164,6 +167,10 @@ func (r *stockRelay) pass(closing <-chan struct{}, drain time.Duration) bool {
 	case <-closing:
 		return false
 	case <-r.stop:
+		return false
+	}
+	if r.ended(closing) {
+		msg.Nack()
 		return false
 	}
 	msg.Metadata.Set(MetaQueue, r.queue)
@@ -193,6 +200,19 @@ func (r *stockRelay) pass(closing <-chan struct{}, drain time.Duration) bool {
 		msg.Nack()
 	}
 	return false
+}
+
+// ended says whether the relay was asked to stop. A select that finds a message as well
+// as the wish to stop takes either.
+func (r *stockRelay) ended(closing <-chan struct{}) bool {
+	select {
+	case <-closing:
+		return true
+	case <-r.stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // Close stops handing out messages, waits for those in flight, and ends the

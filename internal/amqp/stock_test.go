@@ -115,3 +115,22 @@ func TestStockSubscriberNeedsABroker(t *testing.T) {
 		t.Error("started without a broker")
 	}
 }
+
+// A relay that was asked to stop hands nothing out, however ready everybody is.
+func TestStoppedStockRelayHandsNothingOut(t *testing.T) {
+	stopped := make(chan struct{})
+	close(stopped)
+	for _, asked := range []struct {
+		name          string
+		closing, stop chan struct{}
+	}{{"closing", stopped, make(chan struct{})}, {"context", make(chan struct{}), stopped}} {
+		for range 100 { // a select takes either of two
+			in := make(chan *message.Message, 1)
+			in <- message.NewMessage("m", nil)
+			r := &stockRelay{in: in, out: make(chan *message.Message, 1), stop: asked.stop}
+			if r.pass(asked.closing, time.Second) || len(r.out) > 0 {
+				t.Fatalf("%s: a message was handed out", asked.name)
+			}
+		}
+	}
+}
