@@ -3,7 +3,6 @@ package router
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -43,13 +42,6 @@ func origin(msg *message.Message) (exchange, key string) {
 // isPublic says whether others than we may write to an exchange.
 func isPublic(exchange string) bool {
 	return exchange == amqp.ExchangeCommerce || exchange == amqp.ExchangeCommands
-}
-
-// mayAnswer says whether answers may be sent to a queue, "" for no answer. Names of the
-// broker that came this far are those of requesters.
-func (c *Config) mayAnswer(queue string) bool {
-	return queue == "" || strings.HasPrefix(queue, "amq.") ||
-		slices.ContainsFunc(c.ReplyQueues, func(prefix string) bool { return strings.HasPrefix(queue, prefix) })
 }
 
 // subject is what a type is about: its first two words, such as order.placed.

@@ -154,10 +154,8 @@ func (c *consumer) answer(msg *message.Message, envelope messages.Envelope, unre
 	if detail := misrouted(msg, envelope.Type); detail != "" {
 		return Verdict{Action: Bury, Reason: ReasonMisrouted, Detail: detail}, nil
 	}
-	if !c.mayAnswer(envelope.ReplyTo) {
-		return c.judge.malformed(&messages.Malformed{
-			Reason: messages.FieldInvalid, Detail: "the attribute reply-to names a queue that answers may not be sent to",
-		}, tried), nil
+	if err := amqp.CheckReplyQueue(envelope.ReplyTo, c.ReplyQueues); err != nil {
+		return c.judge.malformed(&messages.Malformed{Reason: messages.FieldInvalid, Detail: err.Error()}, tried), nil
 	}
 	requests, err := translate(envelope)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"couponlease/internal/config"
 	"couponlease/internal/console"
 	"couponlease/internal/deadletter"
 )
@@ -301,6 +302,8 @@ type deadEdit struct {
 	ID        string `arg:"" placeholder:"ID" help:"Id of the dead letter."`
 	Body      string `required:"" placeholder:"FILE" help:"The corrected body; - is standard input."`
 	AllowEdit bool   `env:"COUPONLEASE_ALLOW_EDIT" help:"Editing is switched off unless this says otherwise: what a producer has said is changed."`
+
+	config.Replies `embed:""`
 }
 
 func (deadEdit) Help() string {
@@ -322,6 +325,9 @@ func (c deadEdit) Run(s *session) error {
 	if !c.AllowEdit {
 		return console.Usage(errors.New("editing is switched off: add --allow-edit, or set COUPONLEASE_ALLOW_EDIT=true"))
 	}
+	if err := c.CheckReplies(); err != nil {
+		return console.Usage(err)
+	}
 	source, err := s.open(c.Body)
 	if err != nil {
 		return console.Usage(err)
@@ -332,7 +338,7 @@ func (c deadEdit) Run(s *session) error {
 		return fmt.Errorf("read the corrected body: %w", err)
 	}
 	return s.withSchema(func(d *console.Database) error {
-		view, err := d.EditDead(s.ctx, c.ID, body, by)
+		view, err := d.EditDead(s.ctx, c.ID, body, c.ReplyPrefixes(), by)
 		if err != nil {
 			return err
 		}

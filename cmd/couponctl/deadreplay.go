@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"couponlease/internal/config"
 	"couponlease/internal/console"
 	"couponlease/internal/deadletter"
 )
@@ -43,6 +44,8 @@ type deadReplay struct {
 	DryRun    bool `group:"Looking first" help:"Change nothing, tell for each letter what would come of it."`
 	InboxDays int  `group:"Looking first" default:"14" env:"COUPONLEASE_INBOX_RETENTION_DAYS" help:"Days for which the daemons remember messages by id."`
 
+	config.Replies `embed:"" group:"Looking first"`
+
 	Rate           int64 `group:"How to replay" default:"50" help:"Letters a second."`
 	Canary         int64 `group:"How to replay" placeholder:"N" help:"Send so many first, then pause until the replay is resumed."`
 	StopOnFailures int64 `group:"How to replay" placeholder:"N" help:"Pause when so many letters have failed again."`
@@ -54,11 +57,12 @@ type deadReplay struct {
 func (deadReplay) Help() string {
 	return `Takes a snapshot of the letters and has the daemons send them again: same id, same body, attempts counted anew. What was
 applied before has no effect. The replay goes on without this command, and survives the end of any daemon. Lease tokens are not
-kept, and a letter that had one is not sent: DUPLICATE if it was applied before, else FAILED_AGAIN; its sender has to send it again.
+kept, and a letter that had one is not sent: DUPLICATE if it was applied before or its command was answered, else SKIPPED and
+new again; its sender has to send it again.
 
-Verdicts of a dry run: WOULD_APPLY, DUPLICATE, STALE, STILL_MALFORMED, WOULD_FAIL, OUTSIDE_WINDOW (so old that its id is not
-remembered). Outcomes: APPLIED, DUPLICATE, STALE, FAILED_AGAIN. Exit code 2 when letters failed again, 3 when another replay
-has the letter or it is resolved already.
+Verdicts of a dry run: WOULD_APPLY, DUPLICATE, STALE, STILL_MALFORMED, NEEDS_SENDER, WOULD_FAIL, OUTSIDE_WINDOW (so old that its
+id is not remembered). Outcomes: APPLIED, DUPLICATE, STALE, FAILED_AGAIN, SKIPPED. Exit code 2 when letters failed again or were
+skipped, 3 when another replay has the letter or it is resolved already.
 
   couponctl dead replay --group 5f0c… --dry-run
   couponctl dead replay --group 5f0c… --canary 1 --stop-on-failures 5 --reason "fixed in 1.4.2" --yes --wait
@@ -109,7 +113,7 @@ func (s *session) waitFor(d *console.Database, id string) error {
 	if err := s.write(job); err != nil {
 		return err
 	}
-	if job.Failed > 0 {
+	if job.Failed > 0 || len(job.Skipped) > 0 {
 		return errFindings
 	}
 	return nil
@@ -121,6 +125,9 @@ func (c deadReplay) dryRun(s *session, d *console.Database, f deadletter.Filter)
 	if c.InboxDays < 1 || c.Max < 0 {
 		return console.Usage(errors.New("--inbox-days begins at 1, and --max at 0"))
 	}
+	if err := c.CheckReplies(); err != nil {
+		return console.Usage(err)
+	}
 	out := bufio.NewWriter(s.stdout)
 	write := func(result console.Result) error {
 		if s.format == console.FormatJSON {
@@ -128,8 +135,9 @@ func (c deadReplay) dryRun(s *session, d *console.Database, f deadletter.Filter)
 		}
 		return result.WriteText(out)
 	}
-	forecast, err := d.PredictReplay(s.ctx, console.DryRun{Filter: f, Max: c.Max, InboxDays: c.InboxDays},
-		func(p console.Prediction) error { return write(p) })
+	forecast, err := d.PredictReplay(s.ctx, console.DryRun{
+		Filter: f, Max: c.Max, InboxDays: c.InboxDays, ReplyQueues: c.ReplyPrefixes(),
+	}, func(p console.Prediction) error { return write(p) })
 	if err == nil {
 		err = write(forecast)
 	}
@@ -173,7 +181,7 @@ func checkJob(id string) error {
 
 type jobsShow struct {
 	ID   string `arg:"" placeholder:"ID" help:"Id of the replay."`
-	Wait bool   `help:"Wait until the replay is over or paused; exit code 2 when letters failed again."`
+	Wait bool   `help:"Wait until the replay is over or paused; exit code 2 when letters failed again or were skipped."`
 }
 
 func (c jobsShow) Run(s *session) error {

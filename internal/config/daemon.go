@@ -38,7 +38,7 @@ type Daemon struct {
 
 	DeadLetters string `name:"dead-letters" env:"COUPONLEASE_DEAD_LETTERS" default:"file" oneof:"file leave" group:"Messages in" help:"What is done about messages in coupon-dead: file moves them into the database, where couponctl dead finds them; leave leaves them to other replicas."`
 
-	ReplyQueues string `name:"reply-queues" env:"COUPONLEASE_REPLY_QUEUES" default:"reply." form:"prefixes" group:"Messages in" help:"What queues have to begin with to be named as reply-to, with commas between; coupond writes answers there with its own rights. The same on all replicas. Empty: none. Direct reply-to and queues named by the broker are always taken."`
+	Replies `embed:"" group:"Messages in"`
 
 	RetryTiers []time.Duration `name:"retry-tiers" env:"COUPONLEASE_RETRY_TIERS" default:"1s,8s,64s,512s" min:"1s" max:"36h" group:"Messages in" help:"Waits before a message that failed is tried again; after the last it is a dead letter. Powers of two of a second cost the broker least."`
 
@@ -101,9 +101,6 @@ func Default() Daemon {
 
 // Check returns an *Error that lists everything wrong, nil if nothing is.
 func (d Daemon) Check() error { return check(flagsOf(&d), nil) }
-
-// ReplyPrefixes are what the names of queues for answers may begin with.
-func (d Daemon) ReplyPrefixes() []string { return listed(d.ReplyQueues) }
 
 // flagsOf gives the settings of a struct, with the struct's fields as targets.
 func flagsOf(settings any) []*kong.Flag {

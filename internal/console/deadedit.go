@@ -8,20 +8,22 @@ import (
 
 	"github.com/google/uuid"
 
-	"couponlease/handlers"
 	"couponlease/internal/deadletter"
 )
 
 // EditDead puts a letter with another body, and an id of its own, in the place of one
 // that cannot be applied as it is. The original is not replayed any more, and resolved
 // with the new one. A body that still cannot be read, or that brings the old id along, is
-// an ErrUsage.
-func (d *Database) EditDead(ctx context.Context, id string, body []byte, by deadletter.Decision) (DeadView, error) {
+// an ErrUsage, and so is a letter that wants its answer in a queue whose name begins with
+// none of replyQueues: another body does not change that.
+func (d *Database) EditDead(
+	ctx context.Context, id string, body []byte, replyQueues []string, by deadletter.Decision,
+) (DeadView, error) {
 	original, _, err := d.store.Letter(ctx, id, 0)
 	if err != nil {
 		return DeadView{}, deadError(err)
 	}
-	edited, err := editedLetter(&original, body)
+	edited, err := editedLetter(&original, body, newLetterReader(replyQueues))
 	if err != nil {
 		return DeadView{}, Usage(fmt.Errorf("the corrected message cannot be applied either: %w", err))
 	}
@@ -31,7 +33,7 @@ func (d *Database) EditDead(ctx context.Context, id string, body []byte, by dead
 	return d.DeadLetter(ctx, edited.ID)
 }
 
-func editedLetter(original *deadletter.Letter, body []byte) (deadletter.Letter, error) {
+func editedLetter(original *deadletter.Letter, body []byte, reader letterReader) (deadletter.Letter, error) {
 	messageID, err := uuid.NewV7()
 	if err != nil {
 		return deadletter.Letter{}, fmt.Errorf("draw the id of a message: %w", err)
@@ -56,7 +58,7 @@ func editedLetter(original *deadletter.Letter, body []byte) (deadletter.Letter, 
 	edited.Reason = original.Reason
 	edited.Exchange, edited.RoutingKey = original.Exchange, original.RoutingKey
 	edited.First, edited.Attempts = original.First, original.Attempts
-	requests, err := translated(&edited, handlers.Table())
+	requests, err := reader.requests(&edited)
 	if err != nil {
 		return edited, err
 	}

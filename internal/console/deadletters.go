@@ -179,6 +179,8 @@ type DeadView struct {
 	Body     json.RawMessage `json:"body,omitempty"`
 	BodyText []byte          `json:"bodyBase64,omitempty"`
 	Failed   []DeadFailure   `json:"history"`
+	// Answered: Redacted, and applied all the same; a replay resolves it.
+	Answered bool `json:"answered,omitempty"`
 }
 
 // DeadFailure is one failure of a letter.
@@ -198,6 +200,7 @@ func deadView(l *deadletter.Letter) DeadView {
 		CorrelationID: l.CorrelationID, ReplyTo: l.ReplyTo, Sent: l.Sent, Headers: l.Headers, BodySize: l.Size,
 		Failed: []DeadFailure{},
 	}
+	_, v.Answered = l.AppliedBefore()
 	if json.Valid(l.Body) {
 		v.Body = l.Body
 	} else {

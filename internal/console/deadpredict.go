@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"couponlease/handlers"
+	"couponlease/internal/amqp"
 	"couponlease/internal/coupon"
 	"couponlease/internal/deadletter"
 	"couponlease/messages"
@@ -34,6 +35,8 @@ type DryRun struct {
 	Max int64
 	// InboxDays is how many days back the daemons remember messages by id.
 	InboxDays int
+	// ReplyQueues are what the names of queues begin with that the daemons answer to.
+	ReplyQueues []string
 }
 
 // PredictReplay tells for each letter what would come of replaying it now, by having it
@@ -45,7 +48,8 @@ func (d *Database) PredictReplay(ctx context.Context, run DryRun, visit func(Pre
 	if err != nil {
 		return forecast, err
 	}
-	first := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -run.InboxDays)
+	firstDay := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -run.InboxDays)
+	reader := newLetterReader(run.ReplyQueues)
 	err = d.eachLetter(ctx, run.Filter, func(letters []deadletter.Letter) error {
 		if run.Max > 0 {
 			letters = letters[:min(int64(len(letters)), run.Max-forecast.Letters)]
@@ -53,7 +57,7 @@ func (d *Database) PredictReplay(ctx context.Context, run DryRun, visit func(Pre
 		if len(letters) == 0 {
 			return errEnough
 		}
-		predictions, err := d.predict(ctx, letters, first)
+		predictions, err := d.predict(ctx, reader, letters, firstDay)
 		if err != nil {
 			return err
 		}
@@ -83,14 +87,15 @@ type candidate struct {
 	remembered bool
 }
 
-func (d *Database) predict(ctx context.Context, letters []deadletter.Letter, firstDay time.Time) ([]Prediction, error) {
+func (d *Database) predict(
+	ctx context.Context, reader letterReader, letters []deadletter.Letter, firstDay time.Time,
+) ([]Prediction, error) {
 	predictions := make([]Prediction, len(letters))
-	table := handlers.Table()
 	var candidates []candidate
 	for i := range letters {
 		l := &letters[i]
 		predictions[i] = Prediction{ID: l.ID, MessageID: l.MessageID, Type: l.Type, Verdict: deadletter.StillMalformed}
-		requests, err := translated(l, table)
+		requests, err := reader.requests(l)
 		if err != nil {
 			predictions[i].unreadable(l, err)
 			continue
@@ -108,31 +113,42 @@ func (d *Database) predict(ctx context.Context, letters []deadletter.Letter, fir
 
 // unreadable predicts what comes of a letter that is not even sent.
 func (p *Prediction) unreadable(l *deadletter.Letter, cause error) {
+	code, applied := l.AppliedBefore()
 	switch {
-	case l.AppliedBefore():
-		p.Verdict, p.Detail = deadletter.WouldRepeat, string(coupon.DuplicateEvent)
+	case applied:
+		p.Verdict, p.Detail = deadletter.WouldRepeat, string(code)
 	case errors.Is(cause, deadletter.ErrRedacted):
-		p.Verdict, p.Detail = deadletter.StillFails, cause.Error()
+		p.Verdict, p.Detail = deadletter.NeedsSender, cause.Error()
 	default:
 		p.Detail = cause.Error()
 	}
 }
 
-// translated gives the requests of a letter as a worker would.
-func translated(l *deadletter.Letter, table map[string]handlers.Translate) ([]coupon.Request, error) {
+// letterReader reads letters as a worker does.
+type letterReader struct {
+	table       map[string]handlers.Translate
+	replyQueues []string
+}
+
+func newLetterReader(replyQueues []string) letterReader {
+	return letterReader{handlers.Table(), replyQueues}
+}
+
+// requests gives the requests of a letter, and says why a worker would not get as far.
+func (r letterReader) requests(l *deadletter.Letter) ([]coupon.Request, error) {
 	if err := l.Sendable(); err != nil {
 		return nil, err
 	}
-	envelope, err := messages.Parse(messages.Delivery{
-		Body: l.Body, ContentType: l.ContentType, MessageID: l.MessageID, Type: l.Type, RoutingKey: l.RoutingKey,
-		Timestamp: l.Sent, Headers: l.Headers, CorrelationID: l.CorrelationID, ReplyTo: l.ReplyTo,
-	})
+	envelope, err := messages.Parse(l.Delivery())
 	if err != nil {
 		return nil, err
 	}
-	translate := table[envelope.Type]
+	translate := r.table[envelope.Type]
 	if translate == nil {
 		return nil, fmt.Errorf("this version does not consume %s", envelope.Type)
+	}
+	if err := amqp.CheckReplyQueue(envelope.ReplyTo, r.replyQueues); err != nil {
+		return nil, err
 	}
 	return translate(envelope)
 }

@@ -37,6 +37,8 @@ type JobView struct {
 	Waiting time.Time `json:"oldestWaitingSince,omitzero"`
 	// Problems are letters that failed again, the first ones.
 	Problems []JobItem `json:"problems,omitempty"`
+	// Skipped are letters that were not sent, the first ones.
+	Skipped []JobItem `json:"skipped,omitempty"`
 }
 
 // JobItem is one letter of a replay.
@@ -48,7 +50,8 @@ type JobItem struct {
 // maxIDs bounds how many letters one command names one by one.
 const maxIDs = 10_000
 
-// maxProblems bounds how many letters that failed again are shown with a job.
+// maxProblems bounds how many letters that failed again, or were skipped, are shown with a
+// job.
 const maxProblems = 20
 
 func jobView(j *deadletter.Job) JobView {
@@ -131,11 +134,20 @@ func (d *Database) Job(ctx context.Context, id string) (JobView, error) {
 		}
 		v.Outcomes[o.Outcome] = o.Letters
 	}
-	items, err := d.store.ReplayItems(ctx, id, 0, deadletter.FailedAgain, maxProblems)
-	for _, item := range items {
-		v.Problems = append(v.Problems, JobItem{item.Letter, item.Detail})
+	if v.Problems, err = d.jobItems(ctx, id, deadletter.FailedAgain); err != nil {
+		return v, err
 	}
+	v.Skipped, err = d.jobItems(ctx, id, deadletter.Skipped)
 	return v, err
+}
+
+// jobItems gives the first letters of a replay with one outcome.
+func (d *Database) jobItems(ctx context.Context, id string, outcome deadletter.Outcome) (items []JobItem, err error) {
+	rows, err := d.store.ReplayItems(ctx, id, 0, outcome, maxProblems)
+	for _, row := range rows {
+		items = append(items, JobItem{row.Letter, row.Detail})
+	}
+	return items, err
 }
 
 // JobVerb is what an operator does to a replay.

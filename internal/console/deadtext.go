@@ -82,7 +82,10 @@ func (v DeadView) WriteText(w io.Writer) error {
 		status += ", last outcome " + string(v.Outcome)
 	}
 	token := ""
-	if v.Redacted {
+	switch {
+	case v.Answered:
+		token = "not kept, and it was applied all the same: a replay resolves it without sending it"
+	case v.Redacted:
 		token = deadletter.ErrRedacted.Error()
 	}
 	for _, line := range [][2]string{
@@ -186,6 +189,9 @@ func (v JobView) WriteText(w io.Writer) error {
 	out.addf("started     %s by %s: %s", clockTime(v.Created), v.Actor, v.Reason)
 	for _, p := range v.Problems {
 		out.addf("failed      %s  %s", p.Letter, cell(p.Detail))
+	}
+	for _, p := range v.Skipped {
+		out.addf("skipped     %s  %s", p.Letter, cell(p.Detail))
 	}
 	switch {
 	case v.Status == deadletter.Paused:

@@ -39,7 +39,8 @@ const (
 	Stale Outcome = "STALE"
 	// FailedAgain: the same letter has one more attempt.
 	FailedAgain Outcome = "FAILED_AGAIN"
-	// Skipped: the job was aborted before it came to the letter.
+	// Skipped: it was not sent, because the job was aborted before its turn, or because
+	// its lease token is not kept and only its sender can send it. It is new again.
 	Skipped Outcome = "SKIPPED"
 	// ByEdit: the letter that corrects it was resolved.
 	ByEdit Outcome = "EDITED"
@@ -107,8 +108,9 @@ type Letter struct {
 	Size int64
 	Body []byte
 	// Redacted: a lease token was blanked in Body, which is not what the sender sent any
-	// more. Answered: a message of that id and order was applied; told of letters that
-	// were read from where they are kept, and only of redacted ones.
+	// more. Answered: a message of that id and order was applied, or a command with that
+	// key was answered; told of letters that were read whole from where they are kept, and
+	// only of redacted ones.
 	Redacted, Answered bool
 
 	// Replay is the item of a job whose message this failure is of; zero when it is of

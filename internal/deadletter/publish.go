@@ -66,19 +66,33 @@ func (t *ToSend) message() (outbox.Message, error) {
 	}, nil
 }
 
-// AppliedBefore says whether a letter that cannot be sent as it is need not be sent. Who
-// published it as something else may have borrowed the id.
-func (l *Letter) AppliedBefore() bool { return l.Redacted && l.Answered && l.Reason != Misrouted }
-
-// unsent is the outcome of a letter that is not sent. One that was not applied before
-// would fail like the first time.
-func (t *ToSend) unsent(cause error) Settled {
-	s := Settled{Item: t.Item, MessageID: t.Letter.MessageID, Outcome: FailedAgain}
-	if t.Letter.AppliedBefore() {
-		s.Outcome, s.Detail = Duplicate, string(coupon.DuplicateEvent)
-		return s
+// AppliedBefore says whether a letter that cannot be sent as it is need not be sent, and
+// what its message would be answered. Who published it as something else may have borrowed
+// the id or the key.
+func (l *Letter) AppliedBefore() (coupon.Code, bool) {
+	if !l.Redacted || !l.Answered || l.Reason == Misrouted {
+		return "", false
 	}
-	s.Detail = "it cannot be sent as it is: " + cause.Error()
+	if _, command := l.Command(); command {
+		return coupon.Duplicate, true
+	}
+	return coupon.DuplicateEvent, true
+}
+
+// unsent is the outcome of a letter that is not sent. One that lacks its lease token waits
+// for its sender; every other one would fail like the first time, unless it was applied
+// before.
+func (t *ToSend) unsent(cause error) Settled {
+	s := Settled{Item: t.Item, MessageID: t.Letter.MessageID}
+	code, applied := t.Letter.AppliedBefore()
+	switch {
+	case applied:
+		s.Outcome, s.Detail = Duplicate, string(code)
+	case errors.Is(cause, ErrRedacted):
+		s.Outcome, s.Detail = Skipped, cause.Error()
+	default:
+		s.Outcome, s.Detail = FailedAgain, "it cannot be sent as it is: "+cause.Error()
+	}
 	return s
 }
 

@@ -49,6 +49,9 @@ const (
 	StillMalformed Verdict = "STILL_MALFORMED"
 	// StillFails: it can be read, and can still not be applied.
 	StillFails Verdict = "WOULD_FAIL"
+	// NeedsSender: it would not be sent, because its lease token is not kept. Only its
+	// sender can send it again.
+	NeedsSender Verdict = "NEEDS_SENDER"
 	// OutsideWindow: it would be applied, but happened so long ago that its id is not
 	// remembered: whether it was applied before is known from business keys only.
 	OutsideWindow Verdict = "OUTSIDE_WINDOW"

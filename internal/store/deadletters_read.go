@@ -65,6 +65,9 @@ func (s *Store) WholeLetters(ctx context.Context, f deadletter.Filter, after str
 		return s.each(ctx, lettersPageSQL, list(&letters, scanLetter), idOrNull(after), sel.filter, sel.ids, limit,
 			maxLetterBytes)
 	})
+	if err == nil {
+		err = s.noteAnswers(ctx, s.pool, pointers(letters, func(l *deadletter.Letter) *deadletter.Letter { return l }))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read dead letters: %w", err)
 	}
@@ -98,7 +101,7 @@ func (s *Store) Letter(ctx context.Context, id string, failures int) (
 	if !found {
 		return letter, nil, fmt.Errorf("dead letter %s: %w", id, deadletter.ErrNotFound)
 	}
-	return letter, attempts, nil
+	return letter, attempts, s.noteAnswers(ctx, s.pool, []*deadletter.Letter{&letter})
 }
 
 // LetterGroups gives the groups with most letters, so many at most.

@@ -43,6 +43,7 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		"update uses":     {updateUsesSQL, []string{"claim_counter_pkey"}},
 		"link orders":     {linkOrdersSQL, []string{"order_fact_pkey"}},
 		"read answers":    {readAnswersSQL, []string{"coupon_command_pkey"}},
+		"letter answers":  {lettersAnsweredSQL, []string{"coupon_command_pkey"}},
 		"read lasts":      {readLastsSQL, []string{"coupon_operation_pkey", "coupon_redemption_pkey", "user_coupon_pkey"}},
 		"appeared orders": {appearedOrdersSQL, []string{"order_fact_pkey"}},
 		"read flow":       {readFlowSQL, []string{"redeem_flow_pkey"}},

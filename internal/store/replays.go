@@ -169,7 +169,12 @@ func (s *Store) nextLetters(ctx context.Context, conn *pgxpool.Conn, job *deadle
 		}
 		return next, json.Unmarshal(headers, &next.Letter.Headers)
 	}), job.ID, job.Sent, most, maxLetterBytes)
-	return letters, t.send(ctx, s, conn)
+	if err := t.send(ctx, s, conn); err != nil {
+		return nil, err
+	}
+	return letters, s.noteAnswers(ctx, conn, pointers(letters, func(next *deadletter.ToSend) *deadletter.Letter {
+		return &next.Letter
+	}))
 }
 
 // saveStep writes what a step did: letters are marked as sent and their messages are in

@@ -23,7 +23,7 @@ with told as (
     returning i.replay_job_id, i.dead_letter_id, i.outcome
 ), letters as (
     update dead_letter d
-    set status = case when i.outcome = 'FAILED_AGAIN' then 'NEW' else 'RESOLVED' end,
+    set status = case when i.outcome in ('FAILED_AGAIN', 'SKIPPED') then 'NEW' else 'RESOLVED' end,
         outcome = i.outcome, replay_job_id = null, changed_at = clock_timestamp()
     from items i
     where d.dead_letter_id = i.dead_letter_id and d.replay_job_id = i.replay_job_id
