@@ -72,6 +72,8 @@ type Daemon struct {
 
 	DeadRetentionDays int `name:"dead-retention-days" env:"COUPONLEASE_DEAD_RETENTION_DAYS" default:"90" min:"1" max:"3650" group:"Process" help:"Whole days for which dead letters are kept that are resolved or discarded, and replays that are over."`
 
+	FindingRetentionDays int `name:"finding-retention-days" env:"COUPONLEASE_FINDING_RETENTION_DAYS" default:"90" min:"1" max:"3650" group:"Process" help:"Whole days for which findings of reconciliation are kept that are closed, and its runs."`
+
 	HTTPAddr string `name:"http-addr" aliases:"http-address" env:"COUPONLEASE_HTTP_ADDR" default:"127.0.0.1:8080" form:"address" group:"Process" help:"Address of /healthz, /readyz and /metrics, as host:port. Port 0: any free one, which the log names."`
 
 	LogLevel string `name:"log-level" env:"COUPONLEASE_LOG_LEVEL" default:"info" oneof:"debug info warn error" group:"Process" help:"Least severe level that is logged."`
