@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,6 +26,11 @@ const (
 	ioTimeout   = 2 * time.Second
 	// bufferBytes is enough for questions and answers of a line each.
 	bufferBytes = 4 << 10
+	// pipelines is how many connections carry many questions at once, and the buffers of
+	// each hold a usual batch of claims: half a kilobyte a question, a line an answer.
+	pipelines           = 8
+	pipelineReadBuffer  = 16 << 10
+	pipelineWriteBuffer = 64 << 10
 )
 
 // ClientOptions shape a client; all are optional.
@@ -40,7 +47,15 @@ type ClientOptions struct {
 
 // Client talks to one Redis server, to which it connects when it is first asked, and
 // again whenever the connection is lost. Its methods may be called from any goroutine.
-type Client struct{ redis *redis.Client }
+type Client struct {
+	redis *redis.Client
+
+	// starts counts how often a new connection found another server, or the same one
+	// started again.
+	starts atomic.Int64
+	mu     sync.Mutex
+	run    string // the server's name for the time since it was started
+}
 
 // Open prepares a client of the server that a URL names, redis or rediss. An error
 // means that the URL cannot be used; it does not show it.
@@ -56,7 +71,8 @@ func Open(url string, o ClientOptions) (*Client, error) {
 	}
 	options.ClientName, options.DisableIdentity = o.Name, true
 	options.PoolSize, options.MaxActiveConns = connections, connections
-	options.PipelinePoolSize = -1 // there are no pipelines
+	options.PipelinePoolSize = pipelines
+	options.PipelineReadBufferSize, options.PipelineWriteBufferSize = pipelineReadBuffer, pipelineWriteBuffer
 	options.ReadBufferSize, options.WriteBufferSize = bufferBytes, bufferBytes
 	options.ContextTimeoutEnabled = true
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
@@ -67,7 +83,31 @@ func Open(url string, o ClientOptions) (*Client, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	redis.SetLogger(libraryLog{o.Logger})
-	return &Client{redis: redis.NewClient(options)}, nil
+	c := &Client{}
+	options.OnConnect = c.recognise
+	c.redis = redis.NewClient(options)
+	return c, nil
+}
+
+// recognise notes on a new connection which run of which server is at its other end: one
+// that was restored from a copy while nobody asked looks no different otherwise.
+func (c *Client) recognise(ctx context.Context, conn *redis.Conn) error {
+	info, err := conn.Info(ctx, "server").Result()
+	var answered redis.Error
+	if errors.As(err, &answered) {
+		return nil // a managed server may forbid the question
+	}
+	if err != nil {
+		return fmt.Errorf("ask Redis who it is: %w", err)
+	}
+	run := infoFields(info)["run_id"]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run != "" && c.run != run {
+		c.starts.Add(1)
+	}
+	c.run = run
+	return nil
 }
 
 // Close ends all connections.

@@ -27,11 +27,7 @@ func (c *Client) Inspect(ctx context.Context) (f Facts, err error) {
 	if err != nil {
 		return f, fmt.Errorf("ask Redis about itself: %w", err)
 	}
-	fields := map[string]string{}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		fields[name] = value
-	}
+	fields := infoFields(info)
 	f.Version, f.Eviction = fields["redis_version"], fields["maxmemory_policy"]
 	f.AppendOnly, f.Replica = fields["aof_enabled"] == "1", fields["role"] != "master"
 	f.LastSaveFailed = fields["rdb_last_bgsave_status"] == "err" || f.AppendOnly && fields["aof_last_write_status"] == "err"
@@ -45,4 +41,14 @@ func (c *Client) Inspect(ctx context.Context) (f Facts, err error) {
 	}
 	f.Answered = time.Now()
 	return f, nil
+}
+
+// infoFields reads an answer to INFO.
+func infoFields(info string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		fields[name] = value
+	}
+	return fields
 }

@@ -20,7 +20,7 @@ var (
 var (
 	edges    = own("cmd", "router", "internal/daemon", "internal/console")
 	adapters = own("internal/store", "internal/amqp", "internal/quota")
-	useCases = own("internal/engine", "internal/outbox", "internal/deadletter", "internal/reconcile")
+	useCases = own("internal/engine", "internal/claims", "internal/outbox", "internal/deadletter", "internal/reconcile")
 )
 
 func own(directories ...string) []string {
@@ -65,6 +65,10 @@ var directions = []direction{
 		name: "coupon: policy only", of: own("internal/coupon"), closed: true, only: own("internal/policy"),
 		reason:  "the rules of money are decided by pure functions on rows in memory",
 		breaker: "internal/coupon", breaks: module + "/internal/store",
+	}, {
+		name: "claims: coupon only", of: own("internal/claims"), closed: true, only: own("internal/coupon"),
+		reason:  "who stands before the engine names what it needs of it, so that pools and books can be replaced by memory",
+		breaker: "internal/claims", breaks: module + "/internal/engine",
 	}, {
 		name: "policy: cel only", of: own("internal/policy"), closed: true, only: []string{"github.com/google/cel-go"},
 		reason:  "a return decision is a pure function of the policy document and the facts",
