@@ -31,8 +31,10 @@ func newWorld(t *testing.T) *world {
 	w.ask("policy", coupon.DefinePolicy{Policy: rules})
 	for id, version := range map[string]int64{"give": 1, "end": 7} {
 		w.ask("", coupon.DefineTemplate{Template: coupon.Template{
-			ID: id, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: version,
-			ValidUntil: at.Add(time.Hour),
+			ID: id,
+			Terms: coupon.Terms{
+				Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: version, ValidUntil: at.Add(time.Hour),
+			},
 		}})
 	}
 	w.ask("", coupon.ImportCoupon{Code: "c1", Template: "give"})

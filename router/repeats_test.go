@@ -105,7 +105,10 @@ func newTill(t *testing.T, seen func(key string) bool) *till {
 	w.consumer = &consumer{Config: cfg, queue: "commands", table: handlers.Table(), judge: tiers}
 	for _, fact := range []coupon.Fact{
 		coupon.DefineTemplate{Template: coupon.Template{
-			ID: "T", Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+			ID: "T",
+			Terms: coupon.Terms{
+				Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+			},
 		}},
 		coupon.ImportCoupon{Code: "C1", Template: "T"}, coupon.ImportCoupon{Code: "C2", Template: "T"},
 	} {

@@ -97,10 +97,10 @@ func (c couponsImport) options() (console.ImportOptions, error) {
 		return options, console.Usage(errors.New("limits are for new templates: add --define-template"))
 	}
 	if c.DefineTemplate {
-		options.Define = &coupon.Template{
-			Budget: orNone(c.Budget), UsesPerPerson: orNone(c.UsesPerPerson),
-			ValidDays: c.ValidDays, Transferable: c.Transferable,
-		}
+		terms := coupon.Unlimited()
+		terms.Budget, terms.UsesPerPerson = orNone(c.Budget), orNone(c.UsesPerPerson)
+		terms.ValidDays, terms.Transferable = c.ValidDays, c.Transferable
+		options.Define = &coupon.Template{Terms: terms}
 	}
 	return options, nil
 }

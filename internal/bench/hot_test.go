@@ -33,7 +33,10 @@ func TestCommandsOnOneCouponFold(t *testing.T) {
 			return changes
 		}
 		apply([]coupon.Request{{Fact: coupon.DefineTemplate{Template: coupon.Template{
-			ID: "t", Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+			ID: "t",
+			Terms: coupon.Terms{
+				Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+			},
 		}}}}, coupon.Applied)
 		codes := hotCodes(coupons)
 		for _, code := range codes {

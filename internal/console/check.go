@@ -138,7 +138,7 @@ func (a *audit) coupon(h coupon.History) error {
 	}
 	usage.Add(h, func(version int64) policy.Policy { return a.policies[version] })
 	// Persons are too many to count here; the database compares them.
-	usage.Persons = nil
+	usage.Persons, usage.Claimed = nil, nil
 	a.progress()
 	return nil
 }
@@ -159,10 +159,13 @@ func (a *audit) template(t coupon.Template, wrong []store.PersonUse) error {
 		truth = *usage
 	}
 	t.UsesPerPerson = coupon.NoLimit
-	a.found(coupon.CheckTemplate(&t, nil, truth))
+	a.found(coupon.CheckTemplate(&t, nil, nil, truth))
 	for _, use := range wrong {
-		a.found([]coupon.Violation{{Invariant: 9, Template: t.ID, Detail: fmt.Sprintf(
-			"a person holds %d uses by the counter, %d by the coupons", use.Held, use.Actual)}})
+		text := "a person holds %d uses by the counter, %d by the coupons"
+		if use.Counter == store.CounterClaims {
+			text = "a person has claimed %d by the counter, %d by the coupons"
+		}
+		a.found([]coupon.Violation{{Invariant: 9, Template: t.ID, Detail: fmt.Sprintf(text, use.Held, use.Actual)}})
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 			"update coupon_lock set token_hash = (select token_hash from coupon_lock where coupon_id = 'c-incident' limit 1) " +
 				"where coupon_id = 'c-incident'"}, 3, "share a token"},
 		{"an issue was not counted", []string{
-			"update coupon_template set issued = issued - 1"}, 9, "template spring"},
+			"update coupon_template set imported = imported - 1"}, 9, "template spring"},
 		{"a use was counted twice", []string{
 			"update coupon_template set held = held + 1"}, 9, "template spring"},
 		{"a person's use was not counted", []string{

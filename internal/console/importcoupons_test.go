@@ -29,7 +29,7 @@ func generate(t testing.TB, rows int) io.Reader {
 
 func (w *world) importFile(ctx context.Context, source io.Reader, options ImportOptions) (ImportReport, error) {
 	options.Template, options.Actor, options.KeepBad = "bulk", "test", 10
-	options.Define = &coupon.Template{Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit}
+	options.Define = &coupon.Template{Terms: coupon.Terms{Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit}}
 	return w.ImportCoupons(ctx, source, 4, options)
 }
 

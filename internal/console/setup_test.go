@@ -45,7 +45,10 @@ func newWorld(t testing.TB) *world {
 	}
 	w.Database = &Database{store: opened, logger: slog.New(slog.DiscardHandler)}
 	w.ask("", coupon.DefineTemplate{Template: coupon.Template{
-		ID: "spring", Budget: 1000, UsesPerPerson: 10, PolicyVersion: 1,
+		ID: "spring",
+		Terms: coupon.Terms{
+			Budget: 1000, UsesPerPerson: 10, PolicyVersion: 1,
+		},
 	}})
 	return w
 }

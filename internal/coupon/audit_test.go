@@ -38,7 +38,10 @@ func TestCommandsByHandAreAudited(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	ledger := simulate.NewLedger(func() time.Time { return now }, coupon.DefaultRules(), simulate.NewSource("s"))
 	decided(t, ledger, coupon.Request{Fact: coupon.DefineTemplate{Template: coupon.Template{
-		ID: "T1", Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+		ID: "T1",
+		Terms: coupon.Terms{
+			Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+		},
 	}}})
 	for _, code := range []string{"c1", "c2", "c3"} {
 		decided(t, ledger, coupon.Request{Fact: coupon.ImportCoupon{Code: code, Template: "T1"}})

@@ -114,7 +114,13 @@ func TestCheckTemplateFindsPlantedFaults(t *testing.T) {
 		{"nobody counts", func(t *coupon.Template, u *coupon.Uses, _ *coupon.Usage) {
 			t.Budget, t.UsesPerPerson, t.Held, u.Held = coupon.NoLimit, coupon.NoLimit, 0, 0
 		}, ""},
-		{"a coupon not counted", func(t *coupon.Template, _ *coupon.Uses, _ *coupon.Usage) { t.Issued = 0 }, "0 coupons issued"},
+		{"a coupon not counted", func(t *coupon.Template, _ *coupon.Uses, _ *coupon.Usage) { t.Imported = 0 }, "0 coupons imported"},
+		{"a claim not counted", func(_ *coupon.Template, _ *coupon.Uses, truth *coupon.Usage) {
+			truth.Claimed = map[string]int64{"u1": 1}
+		}, "claimed 0 by the counter, 1 by the coupons"},
+		{"more than there are", func(t *coupon.Template, _ *coupon.Uses, truth *coupon.Usage) {
+			t.Total, t.Issued, truth.Issued = 1, 2, 2
+		}, "2 coupons issued of 1"},
 		{"a use not counted", func(t *coupon.Template, _ *coupon.Uses, _ *coupon.Usage) { t.Held = 1 }, "1 uses held by the counter, 2"},
 		{"above the budget", func(t *coupon.Template, _ *coupon.Uses, _ *coupon.Usage) { t.Budget = 1 }, "2 uses held of 1"},
 		{"below zero", func(t *coupon.Template, _ *coupon.Uses, truth *coupon.Usage) { t.Held, truth.Held = -1, -1 }, "-1 uses held"},
@@ -126,12 +132,12 @@ func TestCheckTemplateFindsPlantedFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// The first use was given back, but its place in the budget was not.
-			template := coupon.Template{ID: "T1", Budget: 5, UsesPerPerson: 1, Issued: 1, Held: 2}
+			template := coupon.Template{ID: "T1", Imported: 1, Held: 2, Terms: coupon.Terms{Budget: 5, UsesPerPerson: 1}}
 			uses := coupon.Uses{Template: "T1", Person: "u1", Held: 1}
 			var truth coupon.Usage
 			truth.Add(history, rules)
 			c.fault(&template, &uses, &truth)
-			broken := coupon.CheckTemplate(&template, []*coupon.Uses{&uses}, truth)
+			broken := coupon.CheckTemplate(&template, []*coupon.Uses{&uses}, nil, truth)
 			switch {
 			case c.detail == "" && len(broken) == 0:
 			case c.detail == "", len(broken) != 1, broken[0].Invariant != 9, !strings.Contains(broken[0].String(), c.detail):

@@ -12,16 +12,28 @@ import (
 
 // Usage is what the coupons of one template say about its counters.
 type Usage struct {
-	// Issued counts the coupons, Held the uses that count against the budget.
-	Issued, Held int64
-	// Persons counts the uses that each person holds now.
-	Persons map[string]int64
+	// Issued counts the coupons that claims and batches made, Imported the others, Held the
+	// uses that count against the budget.
+	Issued, Imported, Held int64
+	// Persons counts the uses that each person holds now, Claimed what each has claimed.
+	Persons, Claimed map[string]int64
 }
 
 // Add counts one coupon of the template. rules gives a policy version; it says
 // whether a use that was given back gave its place in the budget back.
 func (u *Usage) Add(h History, rules func(version int64) policy.Policy) {
-	u.Issued++
+	switch c := h.Coupon; {
+	case c.Origin == OriginImport:
+		u.Imported++
+	case c.Origin == OriginClaim && c.Owner != "":
+		if u.Claimed == nil {
+			u.Claimed = map[string]int64{}
+		}
+		u.Claimed[c.Owner]++
+		u.Issued++
+	default:
+		u.Issued++
+	}
 	returned := func(op *OperationRow) bool { return rules(op.PolicyVersion).BudgetBack }
 	var void *OperationRow
 	for i := range h.Operations {
@@ -49,9 +61,9 @@ func (u *Usage) Add(h History, rules func(version int64) policy.Policy) {
 }
 
 // CheckTemplate proves invariant 9 for one template: its counters are what its
-// coupons say, within the limits, and not below zero. uses are the counters of
-// the template's persons; a person without one holds nothing.
-func CheckTemplate(t *Template, uses []*Uses, truth Usage) []Violation {
+// coupons say, within the limits, and not below zero. uses and claims are the counters of
+// the template's persons; a person without one holds, or has claimed, nothing.
+func CheckTemplate(t *Template, uses []*Uses, claims []*Claims, truth Usage) []Violation {
 	var violations []Violation
 	add := func(format string, args ...any) {
 		violations = append(violations,
@@ -60,34 +72,53 @@ func CheckTemplate(t *Template, uses []*Uses, truth Usage) []Violation {
 	if t.Issued != truth.Issued {
 		add("%d coupons issued by the counter, %d by the coupons", t.Issued, truth.Issued)
 	}
+	if t.Imported != truth.Imported {
+		add("%d coupons imported by the counter, %d by the coupons", t.Imported, truth.Imported)
+	}
+	if t.Total != NoLimit && t.Issued > t.Total {
+		add("%d coupons issued of %d", t.Issued, t.Total)
+	}
 	if t.Budget != NoLimit {
 		switch {
 		case t.Held != truth.Held:
 			add("%d uses held by the counter, %d by the ledger", t.Held, truth.Held)
-		case t.Held < 0 || t.Held > t.Budget:
+		case t.Held < 0 || t.Held > max(t.Budget, t.HeldMost):
 			add("%d uses held of %d", t.Held, t.Budget)
 		}
 	}
-	if t.UsesPerPerson == NoLimit {
-		return violations
-	}
-	counters := map[string]int64{}
-	for person := range truth.Persons {
-		counters[person] = 0
-	}
+	held := map[string]int64{}
 	for _, u := range uses {
-		counters[u.Person] = u.Held
+		held[u.Person] = u.Held
 	}
-	for _, person := range slices.Sorted(maps.Keys(counters)) {
-		held := counters[person]
-		switch {
-		case held != truth.Persons[person]:
-			add("a person holds %d uses by the counter, %d by the coupons (counter %s)", held, truth.Persons[person], pseudonym(person))
-		case held < 0 || held > t.UsesPerPerson:
-			add("a person holds %d uses of %d (counter %s)", held, t.UsesPerPerson, pseudonym(person))
+	if t.UsesPerPerson != NoLimit {
+		eachPerson(held, truth.Persons, func(person string, counted, actual int64) {
+			switch most := max(t.UsesPerPerson, t.UsesMost); {
+			case counted != actual:
+				add("a person holds %d uses by the counter, %d by the coupons (counter %s)", counted, actual, pseudonym(person))
+			case counted < 0 || counted > most:
+				add("a person holds %d uses of %d (counter %s)", counted, most, pseudonym(person))
+			}
+		})
+	}
+	claimed := map[string]int64{}
+	for _, c := range claims {
+		claimed[c.Person] = c.Count
+	}
+	eachPerson(claimed, truth.Claimed, func(person string, counted, actual int64) {
+		if counted != actual || counted < 0 {
+			add("a person has claimed %d by the counter, %d by the coupons (counter %s)", counted, actual, pseudonym(person))
 		}
-	}
+	})
 	return violations
+}
+
+// eachPerson tells, in order, of everybody who is counted or has something.
+func eachPerson(counted, actual map[string]int64, tell func(person string, counted, actual int64)) {
+	persons := maps.Clone(counted)
+	maps.Copy(persons, actual)
+	for _, person := range slices.Sorted(maps.Keys(persons)) {
+		tell(person, counted[person], actual[person])
+	}
 }
 
 // pseudonym tells the counters of persons apart in texts that people send on: the

@@ -52,6 +52,23 @@ const (
 	UnknownOrder Code = "UNKNOWN_ORDER"
 )
 
+// Refusals of claims and of changes to templates, besides those above.
+const (
+	TemplateIsPaused  Code = "TEMPLATE_PAUSED"
+	IdentityRequired  Code = "IDENTITY_REQUIRED"
+	QuotaExhausted    Code = "QUOTA_EXHAUSTED"
+	LimitReached      Code = "LIMIT_REACHED"
+	DailyLimitReached Code = "DAILY_LIMIT_REACHED"
+	// BelowIssued: the total would be less than what was issued.
+	BelowIssued Code = "BELOW_ISSUED"
+	// NotCounted: uses were not counted so far, so that they cannot be limited from now on.
+	NotCounted Code = "NOT_COUNTED"
+	// TemplateExists: there is one of that name with other terms.
+	TemplateExists Code = "TEMPLATE_EXISTS"
+	// InvalidTerms: what a template would say is impossible in itself.
+	InvalidTerms Code = "INVALID_TERMS"
+)
+
 // IllegalState refuses what the coupon's state does not allow, such as
 // "ILLEGAL_STATE:USED".
 func IllegalState(s State) Code { return Code("ILLEGAL_STATE:" + s) }

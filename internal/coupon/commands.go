@@ -45,7 +45,7 @@ func (w *World) answer(r *Request, f Command) Outcome {
 			w.beginFlow(till, a)
 		}
 	} else {
-		f.carryOut(w, a, Fields{At: a.At})
+		w.resolve(f).(Command).carryOut(w, a, Fields{At: a.At})
 	}
 	if r.Key != "" {
 		w.answers[r.Key] = a

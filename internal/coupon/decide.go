@@ -51,7 +51,7 @@ func (w *World) tooEarly(r *Request) *Outcome {
 }
 
 func (w *World) dispatch(r *Request, at Fields) Outcome {
-	switch f := r.Fact.(type) {
+	switch f := w.resolve(r.Fact).(type) {
 	case OrderPlaced:
 		return w.orderPlaced(f, at)
 	case PaymentSucceeded:

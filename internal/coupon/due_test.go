@@ -34,7 +34,10 @@ func TestAnEarlyTimerIsArmedAgain(t *testing.T) {
 		}}
 	}
 	ask(coupon.Created, coupon.Request{At: now, Fact: coupon.DefineTemplate{Template: coupon.Template{
-		ID: "T", Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit,
+		ID: "T",
+		Terms: coupon.Terms{
+			Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit,
+		},
 	}}})
 	ask(coupon.Created, coupon.Request{At: now, Fact: coupon.ImportCoupon{Code: "c1", Template: "T"}})
 	ask(coupon.OK, coupon.Request{At: now, Fact: coupon.OrderPlaced{

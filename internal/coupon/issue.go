@@ -20,32 +20,143 @@ func (w *World) importCoupon(f ImportCoupon) Outcome {
 		return Outcome{Status: Dead, Code: UnknownTemplate,
 			Detail: fmt.Sprintf("template %q is not defined", f.Template)}
 	}
-	c := &Coupon{
-		ID: id, Code: f.Code, Template: t.ID, Owner: f.Owner, Batch: f.Batch,
-		ValidFrom: f.ValidFrom, ValidUntil: w.validUntil(f, t), PolicyVersion: t.PolicyVersion,
-	}
-	w.coupons[id] = c
-	op := w.apply(c, Available, OperationRow{Operation: Issue, Reason: f.Batch, BusinessKey: "issue"})
-	t.Issued++
-	w.dirtyTemplates[t.ID] = true
-	w.announce(EventIssued, c, op)
+	w.issue(t, &Coupon{
+		Code: f.Code, Template: t.ID, Owner: f.Owner, Batch: f.Batch, Origin: OriginImport,
+		ValidFrom: f.ValidFrom, ValidUntil: f.ValidUntil,
+	})
 	return Outcome{Status: Applied, Code: Created}
 }
 
-// validUntil is the end of validity: the code's own, or the template's, or so
-// many days after the issue if that is earlier.
-func (w *World) validUntil(f ImportCoupon, t *Template) time.Time {
-	if !f.ValidUntil.IsZero() {
-		return f.ValidUntil
+// issue brings a coupon into being: its code, template, owner, batch, origin and number
+// are given, and a validity of its own if it has one.
+func (w *World) issue(t *Template, c *Coupon) *OperationRow {
+	c.ID, c.PolicyVersion, c.TemplateVersion = Fold(c.Code), t.PolicyVersion, t.Version
+	if c.ValidFrom.IsZero() {
+		c.ValidFrom = t.ValidFrom
 	}
+	if c.ValidUntil.IsZero() {
+		c.ValidUntil = w.validUntil(t)
+	}
+	w.coupons[c.ID] = c
+	op := w.apply(c, Available, OperationRow{Operation: Issue, Reason: c.Batch, BusinessKey: "issue"})
+	if c.Origin == OriginImport {
+		t.Imported++
+	} else {
+		t.Issued++
+		if c.ClaimNo > 0 {
+			w.inBatch[batchKey{t.ID, c.Owner, c.Batch}] = c.ID
+		}
+		defer w.tellSoldOut(t) // after the coupon itself
+	}
+	w.dirtyTemplates[t.ID] = true
+	event := w.announce(EventIssued, c, op)
+	event.Customer, event.TemplateVersion = c.Owner, t.Version
+	if t.Discount.Kind != "" {
+		discount := t.Discount
+		event.Discount = &discount
+	}
+	return op
+}
+
+// validUntil is the end of validity of a coupon issued now: the template's, or so many
+// days from now in the template's zone if that is earlier.
+func (w *World) validUntil(t *Template) time.Time {
 	if t.ValidDays == 0 {
 		return t.ValidUntil
 	}
-	end := w.Now.AddDate(0, 0, t.ValidDays)
+	end := w.Now.In(w.zone(t)).AddDate(0, 0, t.ValidDays).UTC()
 	if !t.ValidUntil.IsZero() && t.ValidUntil.Before(end) {
 		return t.ValidUntil
 	}
 	return end
+}
+
+// IssueCoupons asks to put coupons into wallets: all of them, or none when they are more
+// than the campaign has left. It is an operator's will, so the limits of claims by persons
+// do not concern it.
+type IssueCoupons struct {
+	Template, Batch string
+	Items           []IssueItem
+}
+
+// IssueItem is one coupon to issue. With a Code, the coupon has that code, and one that
+// exists is left alone. Without, a code is made, and a person who has a coupon of the
+// batch gets no other.
+type IssueItem struct {
+	Code, Person          string
+	ValidFrom, ValidUntil time.Time
+}
+
+func (IssueCoupons) Orders() []string { return nil }
+func (f IssueCoupons) Coupons() []string {
+	ids := make([]string, len(f.Items))
+	for i := range f.Items {
+		ids[i] = Fold(f.Items[i].Code)
+	}
+	return present(ids...)
+}
+func (IssueCoupons) kind() string { return "IssueCoupons" }
+
+// Issued is the answer to a batch, such as "ISSUED:200,SKIPPED:0".
+func Issued(issued, skipped int) Code {
+	return Code(fmt.Sprintf("ISSUED:%d,SKIPPED:%d", issued, skipped))
+}
+
+func (f IssueCoupons) carryOut(w *World, a *Answer, _ Fields) {
+	t := w.templates[f.Template]
+	switch {
+	case t == nil:
+		a.refuse(UnknownTemplate)
+		return
+	case t.Status == TemplateDown:
+		a.refuse(TemplateOffline)
+		return
+	case !t.ValidUntil.IsZero() && !w.Now.Before(t.ValidUntil):
+		a.refuse(ExpiredState)
+		return
+	}
+	a.Coupon = "" // it is about several
+	fresh := f.fresh(w)
+	if t.Total != NoLimit && int64(len(fresh)) > t.Total-t.Issued {
+		a.refuse(QuotaExhausted)
+		return
+	}
+	for _, item := range fresh {
+		c := &Coupon{
+			Code: item.Code, Template: t.ID, Owner: item.Person, Batch: f.Batch, Origin: OriginBatch,
+			ValidFrom: item.ValidFrom, ValidUntil: item.ValidUntil,
+		}
+		if c.Code == "" {
+			c.Code, c.ClaimNo = w.Source.Code(t.ID, t.Issued+1), 1
+		}
+		w.issue(t, c)
+	}
+	a.Status, a.Code = Applied, Issued(len(fresh), len(f.Items)-len(fresh))
+	if len(fresh) == 0 {
+		a.Status = Unchanged
+	}
+}
+
+// fresh gives the items that are not there yet, each once.
+func (f IssueCoupons) fresh(w *World) []IssueItem {
+	codes, persons := map[string]bool{}, map[string]bool{}
+	var fresh []IssueItem
+	for _, item := range f.Items {
+		if id := Fold(item.Code); id != "" {
+			if w.coupons[id] != nil || codes[id] {
+				continue
+			}
+			codes[id] = true
+		} else {
+			_, has := w.inBatch[batchKey{f.Template, item.Person, f.Batch}]
+			if has || persons[item.Person] || item.Person == "" {
+				continue
+			}
+			persons[item.Person] = true
+		}
+		fresh = append(fresh, item)
+	}
+	return fresh
 }
 
 // defineTemplate creates a template once; a known one stays as it is.
@@ -53,18 +164,30 @@ func (w *World) defineTemplate(f DefineTemplate) Outcome {
 	if w.templates[f.Template.ID] != nil {
 		return Outcome{Status: Unchanged, Code: Skipped}
 	}
-	t := f.Template
+	if code, detail := w.create(f.Template); code != OK {
+		return Outcome{Status: Dead, Code: code, Detail: detail}
+	}
+	return Outcome{Status: Applied, Code: Created}
+}
+
+// create brings a template into being, or says why not.
+func (w *World) create(t Template) (Code, string) {
 	t.Version = cmp.Or(t.Version, 1)
+	t.Terms = t.Terms.withDefaults()
+	if code, detail := w.refuseTerms(t.Terms); code != "" {
+		return code, detail
+	}
+	t.Held, t.Issued, t.Imported, t.HeldMost, t.ToldSoldOut = 0, 0, 0, 0, 0
+	t.Generation, t.UsesMost = 1, t.UsesPerPerson
+	w.templates[t.ID] = &t
+	w.noteVersion(&t)
+	return OK, ""
+}
+
+func (t Terms) withDefaults() Terms {
 	t.Status = cmp.Or(t.Status, TemplateActive)
 	t.PolicyVersion = cmp.Or(t.PolicyVersion, policy.DefaultVersion)
-	if _, known := w.policies[t.PolicyVersion]; !known {
-		return Outcome{Status: Dead, Code: UnknownPolicy,
-			Detail: fmt.Sprintf("return policy %d is not defined", t.PolicyVersion)}
-	}
-	t.Held, t.Issued = 0, 0
-	w.templates[t.ID] = &t
-	w.dirtyTemplates[t.ID] = true
-	return Outcome{Status: Applied, Code: Created}
+	return t
 }
 
 // definePolicy creates an immutable policy version once.

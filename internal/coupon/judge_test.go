@@ -159,11 +159,13 @@ func TestFaultsOfAnOrderAreFound(t *testing.T) {
 }
 
 func TestACounterThatIsWrongIsDrift(t *testing.T) {
-	template := coupon.Template{ID: "T1", Issued: 2, Budget: 5, Held: 1, UsesPerPerson: coupon.NoLimit}
-	if found := coupon.JudgeTemplate(&template, nil, coupon.Usage{Issued: 2, Held: 1}); len(found) != 0 {
+	terms := coupon.Unlimited()
+	terms.Budget = 5
+	template := coupon.Template{ID: "T1", Issued: 2, Held: 1, Terms: terms}
+	if found := coupon.JudgeTemplate(&template, nil, nil, coupon.Usage{Issued: 2, Held: 1}); len(found) != 0 {
 		t.Errorf("found %v", found)
 	}
-	found := coupon.JudgeTemplate(&template, nil, coupon.Usage{Issued: 3, Held: 2})
+	found := coupon.JudgeTemplate(&template, nil, nil, coupon.Usage{Issued: 3, Held: 2})
 	if len(found) != 1 || found[0].String() != "P2 DRIFT T1: 2 coupons issued by the counter, 3 by the coupons; "+
 		"1 uses held by the counter, 2 by the ledger" {
 		t.Errorf("found %v", found)
@@ -172,9 +174,11 @@ func TestACounterThatIsWrongIsDrift(t *testing.T) {
 
 // TestDriftNamesTheCounterAndNotThePerson: the text of a finding is sent on.
 func TestDriftNamesTheCounterAndNotThePerson(t *testing.T) {
-	template := coupon.Template{ID: "T1", Budget: coupon.NoLimit, UsesPerPerson: 3}
+	terms := coupon.Unlimited()
+	terms.UsesPerPerson = 3
+	template := coupon.Template{ID: "T1", Terms: terms}
 	uses := []*coupon.Uses{{Template: "T1", Person: "ann@example.org", Held: 2}, {Template: "T1", Person: "bob@example.org", Held: 1}}
-	found := coupon.JudgeTemplate(&template, uses, coupon.Usage{Persons: map[string]int64{"ann@example.org": 1, "bob@example.org": 1}})
+	found := coupon.JudgeTemplate(&template, uses, nil, coupon.Usage{Persons: map[string]int64{"ann@example.org": 1, "bob@example.org": 1}})
 	sum := sha256.Sum256([]byte("ann@example.org"))
 	if want := fmt.Sprintf("a person holds 2 uses by the counter, 1 by the coupons (counter %x)", sum[:8]); len(found) != 1 ||
 		found[0].Detail != want {

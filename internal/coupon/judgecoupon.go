@@ -213,9 +213,9 @@ func (j *judge) flows() {
 }
 
 // JudgeTemplate gives what reconciliation finds about the counters of one template.
-func JudgeTemplate(t *Template, uses []*Uses, truth Usage) []Finding {
+func JudgeTemplate(t *Template, uses []*Uses, claims []*Claims, truth Usage) []Finding {
 	var details []string
-	for _, violation := range CheckTemplate(t, uses, truth) {
+	for _, violation := range CheckTemplate(t, uses, claims, truth) {
 		details = append(details, violation.Detail)
 	}
 	if len(details) == 0 {

@@ -128,7 +128,7 @@ func TestEndOfValidity(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, changes := decide(
 				coupon.Request{Fact: coupon.ImportCoupon{Code: " C1", Template: "T1", ValidUntil: c.own}},
-				&coupon.Template{ID: "T1", ValidUntil: c.template, ValidDays: c.days})
+				&coupon.Template{ID: "T1", Terms: coupon.Terms{ValidUntil: c.template, ValidDays: c.days}})
 			if len(changes.Coupons) != 1 || !changes.Coupons[0].Row.ValidUntil.Equal(c.want) {
 				t.Errorf("want %v, got %+v", c.want, changes.Coupons)
 			}
@@ -151,10 +151,10 @@ func TestDefinitionsAreMadeOnce(t *testing.T) {
 		}
 	}
 	template := w.Seal().Templates[0]
-	want := coupon.Template{
-		ID: "T1", Version: 1, Status: coupon.TemplateActive, PolicyVersion: 1, Held: 0, Issued: 0,
-	}
-	if diff := cmp.Diff(&want, template); diff != "" {
+	want := coupon.TemplateChange{Row: &coupon.Template{
+		ID: "T1", Version: 1, Generation: 1, Terms: coupon.Terms{Status: coupon.TemplateActive, PolicyVersion: 1},
+	}}
+	if diff := cmp.Diff(want, template); diff != "" {
 		t.Errorf("template (-want +got):\n%s", diff)
 	}
 	if policies := w.NewPolicies(); len(policies) != 1 {

@@ -45,10 +45,16 @@ type Coupon struct {
 	ID, Code string
 	Template string
 	// Owner is the person who holds it; "" is a bearer code.
-	Owner   string
-	Batch   string
-	State   State
-	Version int64
+	Owner string
+	Batch string
+	// Origin is how it came into being. ClaimNo tells the claims of one owner in one
+	// batch apart, from 1; 0 for coupons that nobody claimed and for owners not known.
+	Origin  Origin
+	ClaimNo int64
+	// TemplateVersion is the version of the template that it was issued under.
+	TemplateVersion int64
+	State           State
+	Version         int64
 	// ValidFrom and ValidUntil bound the validity; a zero time is no bound, and
 	// a coupon is valid at from and no longer valid at until.
 	ValidFrom, ValidUntil time.Time
@@ -89,45 +95,6 @@ func (c *Coupon) Clone() *Coupon {
 	}
 	return &d
 }
-
-// TemplateStatus says what a template still allows.
-type TemplateStatus string
-
-const (
-	TemplateActive TemplateStatus = "ACTIVE"
-	// TemplatePaused stops claims, TemplateDown ("OFFLINE") also new leases;
-	// running leases are honoured in both.
-	TemplatePaused TemplateStatus = "PAUSED"
-	TemplateDown   TemplateStatus = "OFFLINE"
-)
-
-// NoLimit is the value of a limit that does not exist.
-const NoLimit int64 = -1
-
-// Template is what a family of coupons has in common.
-type Template struct {
-	ID      string
-	Version int64
-	Status  TemplateStatus
-	// Budget limits the uses (leases and redemptions held now) of all coupons,
-	// UsesPerPerson those of one person; NoLimit is none.
-	Budget, UsesPerPerson int64
-	// Held is the number of uses that count against Budget now, Issued the
-	// number of coupons ever issued.
-	Held, Issued  int64
-	PolicyVersion int64
-	// ValidUntil and ValidDays give an issued coupon its end; zero is none.
-	ValidUntil time.Time
-	ValidDays  int
-	// Zone is the IANA name in which local days count; "" is UTC.
-	Zone string
-	// Transferable lets somebody other than the owner use the coupon.
-	Transferable bool
-}
-
-// Limited says whether uses of the template are counted, so that its row has
-// to be locked.
-func (t *Template) Limited() bool { return t.Budget != NoLimit || t.UsesPerPerson != NoLimit }
 
 // Uses counts the uses one person holds of one template now.
 type Uses struct {

@@ -88,7 +88,10 @@ func newScene() *scene {
 	return &scene{
 		coupon: &coupon.Coupon{ID: "c1", Template: "T1", Owner: "u1", State: coupon.Available, Version: 2},
 		template: coupon.Template{
-			ID: "T1", Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit,
+			ID: "T1",
+			Terms: coupon.Terms{
+				Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit,
+			},
 		},
 		uses: coupon.Uses{Template: "T1", Person: "u1"},
 	}

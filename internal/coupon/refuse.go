@@ -37,7 +37,7 @@ func (w *World) refuse(c *Coupon, wish claim, taken tally) Code {
 		return code
 	}
 	if t := w.templates[c.Template]; t == nil || !t.Transferable {
-		if c.Owner != "" && wish.customer != "" && c.Owner != wish.customer {
+		if c.Owner != "" && wish.customer != "" && w.person(c.Owner) != wish.customer {
 			return NotOwner
 		}
 	}

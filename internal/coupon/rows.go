@@ -128,6 +128,8 @@ const (
 	EventConflictDetected EventKind = "CouponConflictDetected"
 	EventReviewOpened     EventKind = "ReviewOpened"
 	EventReviewResolved   EventKind = "ReviewResolved"
+	EventClaimRejected    EventKind = "CouponClaimRejected"
+	EventSoldOut          EventKind = "CampaignSoldOut"
 )
 
 // Refusal is why one coupon of an order was not obtained.
@@ -167,6 +169,15 @@ type Event struct {
 	Batch      string
 	ValidFrom  time.Time
 	ValidUntil time.Time
+	// Customer is who owns, or asked for, the coupon. Refused is why a claim was.
+	Customer string
+	Refused  Code
+	// Discount is what an issued coupon is worth, TemplateVersion the terms that it is
+	// issued under.
+	Discount        *Discount
+	TemplateVersion int64
+	// Total and Generation are those of a campaign that is sold out.
+	Total, Generation int64
 }
 
 // CouponChange is the final row of one coupon and the version it was read at;
@@ -189,8 +200,10 @@ type OutboxRow struct {
 type Changes struct {
 	Coupons     []CouponChange
 	Orders      []*Order
-	Templates   []*Template
+	Templates   []TemplateChange
+	Versions    []*TemplateVersion
 	Uses        []*Uses
+	Claims      []*Claims
 	Operations  []*OperationRow
 	Leases      []*LeaseRow
 	Timers      []Timer

@@ -32,8 +32,10 @@ func newStage(t *testing.T) *stage {
 	s.rules.Version = 7
 	s.ledger = simulate.NewLedger(func() time.Time { return s.now }, coupon.DefaultRules(), simulate.NewSource("s"))
 	s.offer = coupon.Template{
-		ID: "T1", Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: s.rules.Version,
-		ValidUntil: s.start.Add(30 * 24 * time.Hour),
+		ID: "T1",
+		Terms: coupon.Terms{
+			Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: s.rules.Version, ValidUntil: s.start.Add(30 * 24 * time.Hour),
+		},
 	}
 	return s
 }

@@ -62,10 +62,22 @@ type Source struct {
 	// the core's business: whoever sends the answer finds it again by the lease. The
 	// other arguments name the lease for sources whose tokens are to be told by it.
 	Token func(lease, order, coupon string, generation int64) TokenHash
+	// Code gives a fresh code for the n-th coupon issued from a template, folded, and
+	// unguessable where codes are worth something.
+	Code func(template string, n int64) string
+	// Zone gives the time zone of an IANA name. Nil knows UTC alone.
+	Zone func(name string) (*time.Location, error)
 }
 
-// usesKey names a counter of uses per person.
+// usesKey names a counter per person.
 type usesKey struct{ template, person string }
+
+func (k usesKey) compare(l usesKey) int {
+	return cmp.Or(cmp.Compare(k.template, l.template), cmp.Compare(k.person, l.person))
+}
+
+// batchKey names what one owner has from one batch.
+type batchKey struct{ template, owner, batch string }
 
 // World holds the rows that a transaction has locked and read, and collects
 // what has to be written. A World serves one transaction and one goroutine.
@@ -85,12 +97,17 @@ type World struct {
 	templates map[string]*Template
 	policies  map[int64]policy.Policy
 	uses      map[usesKey]*Uses
+	claims    map[usesKey]*Claims
+	inBatch   map[batchKey]string
+	aliases   map[string]string
 
 	bases          map[string]int64
 	dirtyCoupons   map[string]bool
 	dirtyOrders    map[string]bool
+	templateBases  map[string]*Template
 	dirtyTemplates map[string]bool
 	dirtyUses      map[usesKey]bool
+	dirtyClaims    map[usesKey]bool
 	newPolicies    []policy.Policy
 	changes        Changes
 
@@ -113,6 +130,11 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 		templates:      map[string]*Template{},
 		policies:       map[int64]policy.Policy{},
 		uses:           map[usesKey]*Uses{},
+		claims:         map[usesKey]*Claims{},
+		inBatch:        map[batchKey]string{},
+		aliases:        map[string]string{},
+		templateBases:  map[string]*Template{},
+		dirtyClaims:    map[usesKey]bool{},
 		bases:          map[string]int64{},
 		dirtyCoupons:   map[string]bool{},
 		dirtyOrders:    map[string]bool{},
@@ -135,9 +157,20 @@ func (w *World) AddCoupon(c *Coupon) {
 	w.coupons[c.ID] = c
 	w.bases[c.ID] = c.Version
 }
-func (w *World) AddTemplate(t *Template)   { w.templates[t.ID] = t }
+func (w *World) AddTemplate(t *Template) {
+	base := *t
+	w.templates[t.ID], w.templateBases[t.ID] = t, &base
+}
 func (w *World) AddPolicy(p policy.Policy) { w.policies[p.Version] = p }
 func (w *World) AddUses(u *Uses)           { w.uses[usesKey{u.Template, u.Person}] = u }
+
+// AddClaims hands over how much a person has claimed, AddInBatch the coupon that an owner
+// has from a batch, AddAlias who an alias stands for.
+func (w *World) AddClaims(c *Claims) { w.claims[usesKey{c.Template, c.Person}] = c }
+func (w *World) AddInBatch(template, owner, batch, coupon string) {
+	w.inBatch[batchKey{template, owner, batch}] = coupon
+}
+func (w *World) AddAlias(alias, person string) { w.aliases[alias] = person }
 
 // Coupon and OrderRow give a row as it is now, nil if it was not handed over or
 // made since; Changes and NewPolicies what has to be written so far.
@@ -183,13 +216,14 @@ func (w *World) Seal() *Changes {
 		w.changes.Orders = append(w.changes.Orders, w.orders[id])
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.dirtyTemplates)) {
-		w.changes.Templates = append(w.changes.Templates, w.templates[id])
+		w.changes.Templates = append(w.changes.Templates,
+			TemplateChange{Base: w.templateBases[id], Row: w.templates[id]})
 	}
-	keys := slices.SortedFunc(maps.Keys(w.dirtyUses), func(a, b usesKey) int {
-		return cmp.Or(cmp.Compare(a.template, b.template), cmp.Compare(a.person, b.person))
-	})
-	for _, key := range keys {
+	for _, key := range slices.SortedFunc(maps.Keys(w.dirtyUses), usesKey.compare) {
 		w.changes.Uses = append(w.changes.Uses, w.uses[key])
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(w.dirtyClaims), usesKey.compare) {
+		w.changes.Claims = append(w.changes.Claims, w.claims[key])
 	}
 	return &w.changes
 }

@@ -112,7 +112,10 @@ func (s *shop) ask(facts ...coupon.Fact) {
 	e := engine.New(s.store, func(*coupon.Changes) ([]coupon.OutboxRow, error) { return nil, nil },
 		engine.Options{Limits: batcher.Limits{Batch: 256}})
 	template := coupon.DefineTemplate{Template: coupon.Template{
-		ID: "T1", Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+		ID: "T1",
+		Terms: coupon.Terms{
+			Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+		},
 	}}
 	// The template has to be there before its coupons, and batches are concurrent.
 	for _, list := range [][]coupon.Fact{{template}, facts} {

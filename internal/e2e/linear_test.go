@@ -283,7 +283,12 @@ const theCoupon = "one"
 func issueOne(t *testing.T, w witness) {
 	t.Helper()
 	for _, fact := range []coupon.Fact{
-		coupon.DefineTemplate{Template: coupon.Template{ID: "T", Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit}},
+		coupon.DefineTemplate{Template: coupon.Template{
+			ID: "T",
+			Terms: coupon.Terms{
+				Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit,
+			},
+		}},
 		coupon.ImportCoupon{Code: theCoupon, Template: "T"},
 	} {
 		outcome, err := w.Submit(t.Context(), coupon.Request{At: time.Now(), Actor: "test", Fact: fact})

@@ -236,7 +236,12 @@ func issueOpposed(t *testing.T, w *opposed) {
 		}
 	}
 	for i := range 2 {
-		ask(coupon.DefineTemplate{Template: coupon.Template{ID: fmt.Sprint("T", i), Budget: 1000, UsesPerPerson: 1000}})
+		ask(coupon.DefineTemplate{Template: coupon.Template{
+			ID: fmt.Sprint("T", i),
+			Terms: coupon.Terms{
+				Budget: 1000, UsesPerPerson: 1000,
+			},
+		}})
 	}
 	for i := range opposedCoupons {
 		ask(coupon.ImportCoupon{Code: fmt.Sprint("c", i), Template: fmt.Sprint("T", i%2), Owner: "u1"})

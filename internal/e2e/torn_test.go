@@ -58,7 +58,9 @@ func (l *torn) Apply(ctx context.Context, _ []coupon.Request, decide func(*coupo
 	for _, change := range world.Changes().Coupons {
 		l.row = change.Row.Clone()
 	}
-	l.templates = append(l.templates, world.Changes().Templates...)
+	for _, change := range world.Changes().Templates {
+		l.templates = append(l.templates, change.Row)
+	}
 	return nil
 }
 

@@ -63,7 +63,7 @@ func TestEachAttemptIsFollowed(t *testing.T) {
 					},
 				})
 			_, err := e.Submit(t.Context(), coupon.Request{At: now, Actor: "test", Fact: coupon.DefineTemplate{
-				Template: coupon.Template{ID: "T", Status: coupon.TemplateActive},
+				Template: coupon.Template{ID: "T", Terms: coupon.Terms{Status: coupon.TemplateActive}},
 			}})
 			if closed := e.Close(t.Context()); closed != nil {
 				t.Fatal(closed)

@@ -84,7 +84,7 @@ func (s *Space) Import(t testing.TB, codes []string) time.Duration {
 	defer func() { must(t, e.Close(ctx), "close the importing engine") }()
 	start := time.Now()
 	requests := []coupon.Request{{Fact: coupon.DefineTemplate{Template: coupon.Template{
-		ID: Template, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit,
+		ID: Template, Terms: coupon.Unlimited(),
 	}}}}
 	answers, errs := e.SubmitAll(ctx, requests)
 	must(t, errs[0], "define the template")

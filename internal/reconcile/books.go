@@ -44,7 +44,7 @@ type Visitor struct {
 	Order  func(coupon.OrderBooks) error
 	// Template is shown every template with its counters and what they should say; of
 	// persons only those whose counter is wrong.
-	Template func(t coupon.Template, uses []*coupon.Uses, truth coupon.Usage) error
+	Template func(t coupon.Template, uses []*coupon.Uses, claims []*coupon.Claims, truth coupon.Usage) error
 	// Waiting is shown rows of the outbox that have waited for long.
 	Waiting func(payload []byte, since time.Time) error
 }

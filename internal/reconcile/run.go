@@ -138,8 +138,8 @@ func (r *running) visitor(ctx context.Context, moment coupon.Moment) Visitor {
 	return Visitor{
 		Coupon: func(b coupon.Books) error { return all(coupon.JudgeCoupon(b, moment)) },
 		Order:  func(b coupon.OrderBooks) error { return all(coupon.JudgeOrder(b, moment)) },
-		Template: func(t coupon.Template, uses []*coupon.Uses, truth coupon.Usage) error {
-			return all(coupon.JudgeTemplate(&t, uses, truth))
+		Template: func(t coupon.Template, uses []*coupon.Uses, claims []*coupon.Claims, truth coupon.Usage) error {
+			return all(coupon.JudgeTemplate(&t, uses, claims, truth))
 		},
 		Waiting: func(payload []byte, since time.Time) error { return all(unpublished(payload, since)) },
 	}

@@ -55,7 +55,10 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 			},
 		})
 		w.ask(coupon.DefineTemplate{Template: coupon.Template{
-			ID: "T1", Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+			ID: "T1",
+			Terms: coupon.Terms{
+				Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: 1,
+			},
 		}})
 		test(t, w)
 		if err := w.engine.Close(t.Context()); err != nil {

@@ -38,6 +38,8 @@ type Setup struct {
 // TemplateSetup describes a template; a nil limit does not exist.
 type TemplateSetup struct {
 	Total       *int64          `json:"total"`
+	PerUser     *int64          `json:"perUser"`
+	PerDay      *int64          `json:"perDay"`
 	PerUserUses *int64          `json:"perUserUses"`
 	Budget      *int64          `json:"budget"`
 	Until       json.RawMessage `json:"until"`

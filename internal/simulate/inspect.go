@@ -72,11 +72,17 @@ func (l *Ledger) Violations(context.Context) ([]coupon.Violation, error) {
 				uses = append(uses, row)
 			}
 		}
+		var claims []*coupon.Claims
+		for key, row := range l.claims {
+			if key.template == id {
+				claims = append(claims, row)
+			}
+		}
 		truth := coupon.Usage{}
 		if counted := usage[id]; counted != nil {
 			truth = *counted
 		}
-		broken = append(broken, coupon.CheckTemplate(l.templates[id], uses, truth)...)
+		broken = append(broken, coupon.CheckTemplate(l.templates[id], uses, claims, truth)...)
 	}
 	return broken, nil
 }

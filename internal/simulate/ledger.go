@@ -31,6 +31,9 @@ type Ledger struct {
 	templates map[string]*coupon.Template
 	policies  map[int64]policy.Policy
 	uses      map[usesKey]*coupon.Uses
+	claims    map[usesKey]*coupon.Claims
+	aliases   map[string]string
+	versions  []coupon.TemplateVersion
 
 	operations  map[string][]coupon.OperationRow
 	leases      map[string][]coupon.LeaseRow
@@ -58,6 +61,8 @@ func NewLedger(now func() time.Time, rules coupon.Rules, source coupon.Source) *
 		templates:   map[string]*coupon.Template{},
 		policies:    map[int64]policy.Policy{standard.Version: standard},
 		uses:        map[usesKey]*coupon.Uses{},
+		claims:      map[usesKey]*coupon.Claims{},
+		aliases:     map[string]string{},
 		operations:  map[string][]coupon.OperationRow{},
 		leases:      map[string][]coupon.LeaseRow{},
 		redemptions: map[string][]coupon.RedemptionRow{},
@@ -107,6 +112,7 @@ func (l *Ledger) load(requests []coupon.Request) *coupon.World {
 			kept := *answer
 			world.AddAnswer(&kept)
 		}
+		l.loadPersons(world, r.Fact)
 		l.loadOrders(world, r.Fact.Orders())
 		l.loadCoupons(world, r.Fact.Coupons())
 	}
@@ -240,9 +246,16 @@ func (l *Ledger) keepRows(changes *coupon.Changes) {
 	for _, order := range changes.Orders {
 		l.orders[order.ID] = order.Clone()
 	}
-	for _, template := range changes.Templates {
-		row := *template
+	for _, change := range changes.Templates {
+		row := *change.Row
 		l.templates[row.ID] = &row
+	}
+	for _, version := range changes.Versions {
+		l.versions = append(l.versions, *version)
+	}
+	for _, claims := range changes.Claims {
+		row := *claims
+		l.claims[usesKey{row.Template, row.Person}] = &row
 	}
 	for _, uses := range changes.Uses {
 		row := *uses

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"context"
 
 	"couponlease/internal/coupon"
 	"couponlease/internal/policy"
@@ -16,7 +17,23 @@ func (l *Ledger) loadRules(world *coupon.World, fact coupon.Fact) {
 	switch f := fact.(type) {
 	case coupon.ImportCoupon: // whose coupon the next request may lease
 		l.loadTemplate(world, f.Template)
-		l.loadUses(world, f.Template, f.Owner)
+		l.loadUses(world, f.Template, l.person(f.Owner))
+	case coupon.ClaimCoupon:
+		l.loadTemplate(world, f.Template)
+		l.loadClaims(world, f.Template, l.person(f.Person), f.Batch)
+	case coupon.IssueCoupons:
+		l.loadTemplate(world, f.Template)
+		for _, item := range f.Items {
+			l.loadClaims(world, f.Template, l.person(item.Person), f.Batch)
+		}
+	case coupon.CreateTemplate:
+		l.loadTemplate(world, f.Template)
+		l.loadPolicy(world, cmp.Or(f.Terms.PolicyVersion, policy.DefaultVersion))
+	case coupon.EditTemplate:
+		l.loadTemplate(world, f.Template)
+		if f.Set.PolicyVersion != nil {
+			l.loadPolicy(world, *f.Set.PolicyVersion)
+		}
 	case coupon.ResolveReview: // which may issue another coupon to the buyer
 		l.loadTemplate(world, f.Template)
 		if order := l.orders[f.Order]; order != nil {
@@ -58,6 +75,54 @@ func (l *Ledger) loadUses(world *coupon.World, template, person string) {
 		row := *uses
 		world.AddUses(&row)
 	}
+}
+
+// loadClaims hands over what a person has got from a template, and from a batch of it.
+func (l *Ledger) loadClaims(world *coupon.World, template, person, batch string) {
+	if person == "" {
+		return
+	}
+	l.loadUses(world, template, person)
+	if claims := l.claims[usesKey{template, person}]; claims != nil {
+		row := *claims
+		world.AddClaims(&row)
+	}
+	if batch == "" {
+		return
+	}
+	for id, c := range l.coupons {
+		if c.Template == template && c.Owner == person && c.Batch == batch && c.ClaimNo > 0 {
+			world.AddInBatch(template, person, batch, id)
+		}
+	}
+}
+
+// loadPersons hands over who the ids stand for that a fact names people by.
+func (l *Ledger) loadPersons(world *coupon.World, fact coupon.Fact) {
+	personal, ok := fact.(coupon.Personal)
+	if !ok {
+		return
+	}
+	for _, id := range personal.Persons() {
+		id = coupon.FoldPerson(id)
+		if person, alias := l.aliases[id]; alias {
+			world.AddAlias(id, person)
+		}
+	}
+}
+
+// person gives the one person that an id stands for.
+func (l *Ledger) person(id string) string {
+	id = coupon.FoldPerson(id)
+	return cmp.Or(l.aliases[id], id)
+}
+
+// LinkPerson makes an id another name of a person from now on.
+func (l *Ledger) LinkPerson(_ context.Context, alias, person, _ string) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.aliases[coupon.FoldPerson(alias)] = coupon.FoldPerson(person)
+	return nil
 }
 
 func (l *Ledger) loadPolicy(world *coupon.World, version int64) {

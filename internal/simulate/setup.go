@@ -106,11 +106,11 @@ func (r *run) defineTemplate(ctx context.Context, id string, setup TemplateSetup
 	if err != nil {
 		return err
 	}
-	template := coupon.Template{
-		ID: r.name(id), Status: coupon.TemplateStatus(setup.Status),
+	template := coupon.Template{ID: r.name(id), Terms: coupon.Terms{
+		Status: coupon.TemplateStatus(setup.Status), PolicyVersion: rules.Version, ValidDays: setup.Days, Zone: setup.TZ,
+		Total: limit(setup.Total), PerPerson: limit(setup.PerUser), PerDay: limit(setup.PerDay),
 		Budget: limit(setup.Budget), UsesPerPerson: limit(setup.PerUserUses),
-		PolicyVersion: rules.Version, ValidDays: setup.Days, Zone: setup.TZ,
-	}
+	}}
 	if template.ValidUntil, err = setup.until(r.t0); err != nil {
 		return err
 	}

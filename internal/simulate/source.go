@@ -3,6 +3,7 @@ package simulate
 import (
 	"crypto/sha256"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -29,6 +30,8 @@ func NewSource(seed string) coupon.Source {
 		Token: func(_, order, id string, generation int64) coupon.TokenHash {
 			return coupon.HashToken(TokenOf(seed, order, id, generation))
 		},
+		Code: func(template string, n int64) string { return coupon.Fold(fmt.Sprintf("%s-%d", template, n)) },
+		Zone: time.LoadLocation,
 	}
 }
 

@@ -29,6 +29,9 @@ func couponInsert(rows []couponChange) []any {
 		collect[texts](rows, func(r couponChange) string { return r.Row.Batch }),
 		collect[times](rows, func(r couponChange) time.Time { return r.Row.ValidFrom }),
 		collect[integers](rows, func(r couponChange) int64 { return r.Row.PolicyVersion }),
+		collect[texts](rows, func(r couponChange) string { return string(r.Row.Origin) }),
+		collect[optionalIntegers](rows, func(r couponChange) int64 { return r.Row.ClaimNo }),
+		collect[integers](rows, func(r couponChange) int64 { return r.Row.TemplateVersion }),
 	}, couponState(rows)...)
 }
 

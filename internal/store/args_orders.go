@@ -121,24 +121,6 @@ func resolutionColumns(rows []*coupon.Resolution) []any {
 	}
 }
 
-func templateColumns(rows []*coupon.Template) []any {
-	type row = *coupon.Template
-	return []any{
-		collect[texts](rows, func(r row) string { return r.ID }),
-		collect[integers](rows, func(r row) int64 { return r.Version }),
-		collect[texts](rows, func(r row) string { return string(r.Status) }),
-		collect[integers](rows, func(r row) int64 { return r.Budget }),
-		collect[integers](rows, func(r row) int64 { return r.UsesPerPerson }),
-		collect[integers](rows, func(r row) int64 { return r.Held }),
-		collect[integers](rows, func(r row) int64 { return r.Issued }),
-		collect[integers](rows, func(r row) int64 { return r.PolicyVersion }),
-		collect[times](rows, func(r row) time.Time { return r.ValidUntil }),
-		collect[integers](rows, func(r row) int64 { return int64(r.ValidDays) }),
-		collect[texts](rows, func(r row) string { return r.Zone }),
-		collect[booleans](rows, func(r row) bool { return r.Transferable }),
-	}
-}
-
 func usesColumns(rows []*coupon.Uses) []any {
 	type row = *coupon.Uses
 	return []any{

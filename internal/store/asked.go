@@ -35,7 +35,13 @@ type asked struct {
 	// resolved are cases that are being decided, goodwill the coupons issued by it.
 	resolved []string
 	goodwill []goodwill
+	// persons are ids that may be aliases, claims what is asked for out of campaigns.
+	persons []string
+	claims  []claimKey
 }
+
+// claimKey is what one person, named by whatever id, asks for; batch is "" for none.
+type claimKey struct{ template, person, batch string }
 
 // goodwill is a coupon for the buyer of an order.
 type goodwill struct{ template, order string }
@@ -59,6 +65,14 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 			a.messages = append(a.messages, message{r.ID, r.At})
 		}
 		a.coupons = append(a.coupons, r.Fact.Coupons()...)
+		if personal, ok := r.Fact.(coupon.Personal); ok {
+			for _, id := range personal.Persons() {
+				a.persons = append(a.persons, coupon.FoldPerson(id))
+			}
+		}
+		if a.askTemplate(r.Fact) {
+			continue
+		}
 		switch f := r.Fact.(type) {
 		case coupon.LeaseDue, coupon.SettleLease, coupon.SettleOrder, coupon.ReportOrphan, coupon.ReportFault:
 			looked = append(looked, r.Fact.Orders()...)
@@ -77,19 +91,6 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 				a.templates = append(a.templates, f.Template)
 				a.goodwill = append(a.goodwill, goodwill{f.Template, f.Order})
 			}
-		case coupon.ImportCoupon:
-			a.templates = append(a.templates, f.Template)
-			if f.Owner != "" {
-				a.uses = append(a.uses, usesKey{f.Template, f.Owner})
-			}
-		case coupon.DefineTemplate:
-			a.templates = append(a.templates, f.Template.ID)
-			if f.Template.UsesPerPerson != coupon.NoLimit {
-				a.perPerson = append(a.perPerson, f.Template.ID)
-			}
-			a.policies = append(a.policies, cmp.Or(f.Template.PolicyVersion, policy.DefaultVersion))
-		case coupon.DefinePolicy:
-			a.policies = append(a.policies, f.Policy.Version)
 		default:
 			a.admitted = append(a.admitted, f.Orders()...)
 		}
@@ -103,7 +104,60 @@ func newAsked(requests []coupon.Request, linked []string) asked {
 	a.reversed = distinct(a.reversed)
 	a.flows = distinct(a.flows)
 	a.resolved = distinct(a.resolved)
+	a.persons = distinct(a.persons)
 	return a
+}
+
+// askTemplate notes what a request needs that issues from a template, or defines one or a
+// policy; false for every other request.
+func (a *asked) askTemplate(fact coupon.Fact) bool {
+	switch f := fact.(type) {
+	case coupon.ImportCoupon:
+		a.issues(f.Template, f.Owner)
+	case coupon.ClaimCoupon:
+		a.issues(f.Template, f.Person)
+		a.claims = append(a.claims, claimKey{f.Template, f.Person, f.Batch})
+	case coupon.IssueCoupons:
+		a.templates = append(a.templates, f.Template)
+		for i := range f.Items {
+			a.issues(f.Template, f.Items[i].Person)
+			if f.Items[i].Code == "" {
+				a.claims = append(a.claims, claimKey{f.Template, f.Items[i].Person, f.Batch})
+			}
+		}
+	case coupon.DefineTemplate:
+		a.defines(f.Template.ID, f.Template.Terms)
+	case coupon.CreateTemplate:
+		a.defines(f.Template, f.Terms)
+	case coupon.EditTemplate:
+		a.templates = append(a.templates, f.Template)
+		if f.Set.UsesPerPerson != nil {
+			a.perPerson = append(a.perPerson, f.Template)
+		}
+		if f.Set.PolicyVersion != nil {
+			a.policies = append(a.policies, *f.Set.PolicyVersion)
+		}
+	case coupon.DefinePolicy:
+		a.policies = append(a.policies, f.Policy.Version)
+	default:
+		return false
+	}
+	return true
+}
+
+func (a *asked) issues(template, owner string) {
+	a.templates = append(a.templates, template)
+	if owner != "" {
+		a.uses = append(a.uses, usesKey{template, owner})
+	}
+}
+
+func (a *asked) defines(template string, terms coupon.Terms) {
+	a.templates = append(a.templates, template)
+	if terms.UsesPerPerson != coupon.NoLimit {
+		a.perPerson = append(a.perPerson, template)
+	}
+	a.policies = append(a.policies, cmp.Or(terms.PolicyVersion, policy.DefaultVersion))
 }
 
 // distinct sorts, by byte as the database does, and drops repetitions.

@@ -188,6 +188,6 @@ func (v *snapshot) eachTemplate(
 }
 
 func scanPersonUse(row scanTarget) (u PersonUse, err error) {
-	err = row.Scan(&u.Template, &u.Person, &u.Held, &u.Actual)
+	err = row.Scan(toText{&u.Counter}, &u.Template, &u.Person, &u.Held, &u.Actual)
 	return u, err
 }

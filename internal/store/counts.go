@@ -88,18 +88,23 @@ func (s *Store) TemplateUses(ctx context.Context) ([]TemplateUse, error) {
 
 // PersonUse is a counter per person that differs from what it counts.
 type PersonUse struct {
+	// Counter is CounterUses or CounterClaims.
+	Counter          string
 	Template, Person string
 	Held, Actual     int64
 }
+
+// What counters per person count.
+const (
+	CounterUses   = "uses"
+	CounterClaims = "claims"
+)
 
 // WrongPersonUses lists counters per person that differ from what they count, at most
 // one page of them. It reads whole tables.
 func (s *Store) WrongPersonUses(ctx context.Context) ([]PersonUse, error) {
 	var uses []PersonUse
-	err := s.each(ctx, personUsesSQL, list(&uses, func(row scanTarget) (u PersonUse, err error) {
-		err = row.Scan(&u.Template, &u.Person, &u.Held, &u.Actual)
-		return u, err
-	}), s.options.PageSize)
+	err := s.each(ctx, personUsesSQL, list(&uses, scanPersonUse), s.options.PageSize)
 	if err != nil {
 		return nil, fmt.Errorf("compare the uses of persons: %w", err)
 	}

@@ -18,8 +18,10 @@ type Dump struct {
 	Histories []coupon.History
 	Orders    []*coupon.Order
 	Templates []*coupon.Template
+	Versions  []coupon.TemplateVersion
 	// Uses that hold nothing are left out.
 	Uses     []coupon.Uses
+	Claims   []coupon.Claims
 	Timers   []coupon.Timer
 	Refunds  []coupon.RefundRow
 	Reviews  []Review
@@ -59,6 +61,8 @@ func (d *Dump) readRest(ctx context.Context, v *snapshot) error {
 	const all = 1 << 30
 	t := &trip{}
 	t.query("read templates", dumpTemplatesSQL, list(&d.Templates, scanTemplateRow))
+	t.query("read the versions of templates", dumpTemplateVersionsSQL, list(&d.Versions, scanVersionRow))
+	t.query("read claims", dumpClaimsSQL, list(&d.Claims, scanClaimsRow))
 	t.query("read uses", dumpUsesSQL, list(&d.Uses, func(row scanTarget) (u coupon.Uses, err error) {
 		err = row.Scan(&u.Template, &u.Person, &u.Held)
 		return u, err

@@ -104,7 +104,7 @@ func issue(t testing.TB, s *Store, template coupon.Template, codes ...string) {
 }
 
 func unlimited(id string) coupon.Template {
-	return coupon.Template{ID: id, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit}
+	return coupon.Template{ID: id, Terms: coupon.Terms{Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit}}
 }
 
 func placed(order string, coupons ...string) coupon.OrderPlaced {

@@ -100,7 +100,7 @@ func battlefield(t *testing.T) *Store {
 	s := open(t)
 	issue(t, s, unlimited("free"))
 	for i := range prizes {
-		limited := coupon.Template{ID: fmt.Sprint("t", i), Budget: 1000, UsesPerPerson: 1000}
+		limited := coupon.Template{ID: fmt.Sprint("t", i), Terms: coupon.Terms{Budget: 1000, UsesPerPerson: 1000}}
 		issue(t, s, limited)
 		apply(t, s,
 			coupon.Request{Fact: coupon.ImportCoupon{Code: fmt.Sprint("free", i), Template: "free"}},

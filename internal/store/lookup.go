@@ -33,22 +33,6 @@ func (s *Store) Codes(ctx context.Context, ids []string) (map[string]string, err
 	return codes, nil
 }
 
-// Template gives a template, and whether it exists.
-func (s *Store) Template(ctx context.Context, id string) (t coupon.Template, found bool, err error) {
-	err = s.each(ctx, readTemplatesSQL, func(rows pgx.Rows) error {
-		row, err := scanTemplateRow(rows)
-		if err != nil {
-			return err
-		}
-		t, found = *row, true
-		return nil
-	}, texts{id}, texts{}, texts{})
-	if err != nil {
-		return t, false, fmt.Errorf("read template %s: %w", id, err)
-	}
-	return t, found, nil
-}
-
 // AnswerCount is how many messages of one kind got one answer.
 type AnswerCount struct {
 	Kind     string

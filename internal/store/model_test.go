@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"couponlease/internal/coupon"
 	"couponlease/internal/policy"
@@ -17,6 +18,8 @@ type model struct {
 	orders    map[string]*coupon.Order
 	templates map[string]*coupon.Template
 	uses      map[usesKey]coupon.Uses
+	claims    map[usesKey]coupon.Claims
+	versions  []coupon.TemplateVersion
 	receipts  map[string]*coupon.Receipt
 	answers   map[string]*coupon.Answer
 	flows     []coupon.FlowRow
@@ -33,6 +36,7 @@ func newModel() *model {
 		orders:    map[string]*coupon.Order{},
 		templates: map[string]*coupon.Template{},
 		uses:      map[usesKey]coupon.Uses{},
+		claims:    map[usesKey]coupon.Claims{},
 		receipts:  map[string]*coupon.Receipt{},
 		answers:   map[string]*coupon.Answer{},
 		policies:  []policy.Policy{policy.Default()},
@@ -65,8 +69,14 @@ func (m *model) keep(w *coupon.World) {
 		m.orders[row.ID] = row.Clone()
 	}
 	for _, row := range changes.Templates {
-		kept := *row
-		m.templates[row.ID] = &kept
+		kept := *row.Row
+		m.templates[kept.ID] = &kept
+	}
+	for _, row := range changes.Versions {
+		m.versions = append(m.versions, *row)
+	}
+	for _, row := range changes.Claims {
+		m.claims[usesKey{row.Template, row.Person}] = *row
 	}
 	for _, row := range changes.Uses {
 		m.uses[usesKey{row.Template, row.Person}] = *row
@@ -139,6 +149,14 @@ func (m *model) dump() *Dump {
 			d.Uses = append(d.Uses, u)
 		}
 	}
+	for _, c := range slices.SortedFunc(maps.Values(m.claims), func(a, b coupon.Claims) int {
+		return cmp.Or(strings.Compare(a.Template, b.Template), strings.Compare(a.Person, b.Person))
+	}) {
+		d.Claims = append(d.Claims, c)
+	}
+	d.Versions = sorted(m.versions, func(a, b coupon.TemplateVersion) int {
+		return cmp.Or(strings.Compare(a.Template, b.Template), cmp.Compare(a.Version, b.Version))
+	})
 	for _, id := range slices.Sorted(maps.Keys(m.receipts)) {
 		d.Receipts = append(d.Receipts, m.receipts[id])
 	}
@@ -160,5 +178,7 @@ func (s *countingSource) source() coupon.Source {
 		Token: func(_, order, couponID string, generation int64) coupon.TokenHash {
 			return coupon.HashToken(fmt.Sprintf("%s/%s/%d", order, couponID, generation))
 		},
+		Code: func(template string, n int64) string { return coupon.Fold(fmt.Sprintf("%s-%d", template, n)) },
+		Zone: time.LoadLocation,
 	}
 }

@@ -74,7 +74,7 @@ func (g *traffic) batch(now time.Time) []coupon.Request {
 // uses are counted for its owner, bought, one that is returned, an order that pays
 // without one, a message that comes twice, and commands of every kind.
 func (g *traffic) certain(now time.Time) (batches [][]coupon.Request) {
-	template := coupon.Template{ID: "certain", Budget: coupon.NoLimit, UsesPerPerson: 2}
+	template := coupon.Template{ID: "certain", Terms: coupon.Terms{Budget: coupon.NoLimit, UsesPerPerson: 2}}
 	facts := []coupon.Fact{
 		coupon.DefineTemplate{Template: template},
 		coupon.ImportCoupon{Code: "OVER", Template: template.ID, ValidUntil: now.Add(-time.Minute)},
@@ -200,8 +200,10 @@ func (g *traffic) definition(now time.Time) coupon.Fact {
 	case 1:
 		n := g.random.IntN(4)
 		template := coupon.Template{
-			ID: fmt.Sprint("t", n), Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, ValidDays: 10 * n,
-			PolicyVersion: g.model.policies[g.random.IntN(len(g.model.policies))].Version, Transferable: n == 3, Zone: "Europe/Berlin",
+			ID: fmt.Sprint("t", n),
+			Terms: coupon.Terms{
+				Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, ValidDays: 10 * n, PolicyVersion: g.model.policies[g.random.IntN(len(g.model.policies))].Version, Transferable: n == 3, Zone: "Europe/Berlin",
+			},
 		}
 		switch n {
 		case 1:

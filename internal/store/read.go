@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,6 +34,9 @@ func (tx *transaction) readOrders(ctx context.Context) error {
 		t.query("read refunds", readRefundsSQL, tx.scanRefund, orders)
 		t.query("read refund decisions", readDecidedSQL, tx.scanDecided, orders)
 	}
+	if len(tx.asked.persons) > 0 {
+		t.query("read aliases", readAliasesSQL, tx.scanAlias, texts(tx.asked.persons))
+	}
 	t.query("read templates", readTemplatesSQL, tx.scanTemplate(false),
 		texts(tx.asked.templates), texts(tx.asked.coupons), texts(tx.asked.orders))
 	if err := t.send(ctx, tx.store, tx.conn); err != nil {
@@ -43,6 +47,9 @@ func (tx *transaction) readOrders(ctx context.Context) error {
 	tx.world = coupon.NewWorld(now, tx.store.options.Rules, tx.store.options.Source)
 	for _, order := range tx.orders {
 		tx.world.AddOrder(order)
+	}
+	for alias, person := range tx.aliases {
+		tx.world.AddAlias(alias, person)
 	}
 	return nil
 }
@@ -58,6 +65,7 @@ func (tx *transaction) readCoupons(ctx context.Context) error {
 	if len(limited) > 0 {
 		t.query("lock templates", lockTemplatesSQL, tx.scanTemplate(true), limited)
 	}
+	tx.readClaims(t)
 	if perPerson {
 		templates, persons := tx.newUses()
 		t.exec("admit uses", admitUsesSQL, coupons, templates, persons)
@@ -123,6 +131,7 @@ func (tx *transaction) newUses() (templates, persons texts) {
 		}
 	}
 	for _, key := range wanted {
+		key.person = tx.person(key.person)
 		l := tx.templates[key.template]
 		known := l != nil && l.template.UsesPerPerson != coupon.NoLimit
 		if known || slices.Contains(tx.asked.perPerson, key.template) {
@@ -131,6 +140,38 @@ func (tx *transaction) newUses() (templates, persons texts) {
 		}
 	}
 	return templates, persons
+}
+
+// person gives the one person that an id stands for.
+func (tx *transaction) person(id string) string {
+	id = coupon.FoldPerson(id)
+	return cmp.Or(tx.aliases[id], id)
+}
+
+// readClaims adds what the persons who ask for coupons have got so far. The templates are
+// locked by then, and nobody else can issue from them.
+func (tx *transaction) readClaims(t *trip) {
+	counters, batches := map[usesKey]bool{}, map[claimKey]bool{}
+	var templates, persons, inTemplates, owners, names texts
+	for _, key := range tx.asked.claims {
+		key.person = tx.person(key.person)
+		counter := usesKey{key.template, key.person}
+		if key.person != "" && !counters[counter] {
+			counters[counter] = true
+			templates, persons = append(templates, key.template), append(persons, key.person)
+		}
+		if key.person != "" && key.batch != "" && !batches[key] {
+			batches[key] = true
+			inTemplates, owners = append(inTemplates, key.template), append(owners, key.person)
+			names = append(names, key.batch)
+		}
+	}
+	if len(templates) > 0 {
+		t.query("read claims", readClaimsSQL, tx.scanClaims, templates, persons)
+	}
+	if len(names) > 0 {
+		t.query("read batches", readBatchesSQL, tx.scanInBatch, inTemplates, owners, names)
+	}
 }
 
 // readPolicies hands over the policies that the coupons, the templates and the

@@ -23,6 +23,7 @@ func scanCouponRow(row scanTarget) (*coupon.Coupon, error) {
 	err := row.Scan(
 		&c.ID, &c.Code, &c.Template, &c.Owner, &c.Batch, toText{(*string)(&c.State)}, &c.Version, toTime{&c.ValidFrom},
 		toTime{&c.ValidUntil}, &c.PolicyVersion, &c.Leases, &c.Cycle, toText{(*string)(&c.VoidedFrom)},
+		toText{(*string)(&c.Origin)}, toInt{&c.ClaimNo}, &c.TemplateVersion,
 		toText{&l.ID}, toInt{&l.Generation}, toText{&l.Order}, toHash{(*[32]byte)(&l.TokenHash)},
 		toText{(*string)(&l.Purpose)}, toTime{&l.Deadline}, toInt{&l.AcquiredVersion}, toInt{&l.Version},
 		toText{&r.ID}, toInt{&r.Cycle}, toText{&r.Order}, toText{&r.Payment}, toText{&r.LeaseID}, toText{&r.OperationID},
@@ -99,17 +100,6 @@ func reviewReasons(texts []string) []coupon.ReviewReason {
 	return reasons
 }
 
-func scanTemplateRow(row scanTarget) (*coupon.Template, error) {
-	var (
-		t    coupon.Template
-		days int64
-	)
-	err := row.Scan(&t.ID, &t.Version, toText{(*string)(&t.Status)}, &t.Budget, &t.UsesPerPerson, &t.Held, &t.Issued,
-		&t.PolicyVersion, toTime{&t.ValidUntil}, &days, &t.Zone, &t.Transferable)
-	t.ValidDays = int(days)
-	return &t, err
-}
-
 func scanReceiptRow(row scanTarget) (*coupon.Receipt, error) {
 	var r coupon.Receipt
 	err := row.Scan(&r.ID, toHash{&r.Hash}, toTime{&r.At}, &r.Kind, &r.Order, toText{(*string)(&r.Code)},
@@ -179,17 +169,6 @@ func addDecided(o *coupon.Order, refund, couponID string) error {
 		}
 	}
 	return fmt.Errorf("order %s has a decision on refund %s, but no such refund", o.ID, refund)
-}
-
-func (tx *transaction) scanTemplate(locked bool) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		t, err := scanTemplateRow(rows)
-		if err != nil {
-			return err
-		}
-		tx.templates[t.ID] = &lockable{template: t, locked: locked}
-		return nil
-	}
 }
 
 func (tx *transaction) scanUses(rows pgx.Rows) error {

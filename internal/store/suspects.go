@@ -202,32 +202,50 @@ func (w *faultWalk) templates(ctx context.Context) error {
 	t := &trip{}
 	t.query("read templates", dumpTemplatesSQL, list(&templates, scanTemplateRow))
 	t.query("count what templates hold", suspectTemplatesSQL, list(&truths, func(row scanTarget) (u truth, err error) {
-		err = row.Scan(&u.template, &u.usage.Issued, &u.usage.Held)
+		err = row.Scan(&u.template, &u.usage.Issued, &u.usage.Imported, &u.usage.Held)
 		return u, err
 	}))
 	t.query("compare the uses of persons", personUsesSQL, list(&wrong, scanPersonUse), w.store.options.PageSize)
 	if err := w.read(ctx, t); err != nil {
 		return err
 	}
-	uses := map[string][]*coupon.Uses{}
-	persons := map[string]map[string]int64{}
+	counters := map[string]*counters{}
+	for _, template := range templates {
+		counters[template.ID] = newCounters()
+	}
 	for _, use := range wrong {
-		if persons[use.Template] == nil {
-			persons[use.Template] = map[string]int64{}
+		if of := counters[use.Template]; of != nil {
+			of.add(use)
 		}
-		persons[use.Template][use.Person] = use.Actual
-		uses[use.Template] = append(uses[use.Template],
-			&coupon.Uses{Template: use.Template, Person: use.Person, Held: use.Held})
 	}
 	for i, template := range templates {
 		w.looked.Templates++
-		usage := truths[i].usage
-		usage.Persons = persons[template.ID]
-		if err := w.visitor.Template(*template, uses[template.ID], usage); err != nil {
+		usage, of := truths[i].usage, counters[template.ID]
+		usage.Persons, usage.Claimed = of.held, of.claimed
+		if err := w.visitor.Template(*template, of.uses, of.claims, usage); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// counters are those of one template that are wrong, and what they should say.
+type counters struct {
+	uses          []*coupon.Uses
+	claims        []*coupon.Claims
+	held, claimed map[string]int64
+}
+
+func newCounters() *counters { return &counters{held: map[string]int64{}, claimed: map[string]int64{}} }
+
+func (c *counters) add(use PersonUse) {
+	if use.Counter == CounterClaims {
+		c.claimed[use.Person] = use.Actual
+		c.claims = append(c.claims, &coupon.Claims{Template: use.Template, Person: use.Person, Count: use.Held})
+		return
+	}
+	c.held[use.Person] = use.Actual
+	c.uses = append(c.uses, &coupon.Uses{Template: use.Template, Person: use.Person, Held: use.Held})
 }
 
 func (w *faultWalk) waiting(ctx context.Context) error {

@@ -179,7 +179,7 @@ func TestCountsAndBacklog(t *testing.T) {
 	wrongCounters(t, s)
 	execute(t, s, `update claim_counter set held = 2`)
 	persons, err := s.WrongPersonUses(t.Context())
-	if diff := cmp.Diff([]PersonUse{{"scarce", "ann", 2, 1}}, persons); err != nil || diff != "" {
+	if diff := cmp.Diff([]PersonUse{{CounterUses, "scarce", "ann", 2, 1}}, persons); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -25,6 +25,7 @@ type transaction struct {
 	named     map[orderCoupon]coupon.Named
 	templates map[string]*lockable
 	uses      map[usesKey]bool
+	aliases   map[string]string
 	coupons   []*coupon.Coupon
 	// revivable are the policies of redemptions that a reversal may bring back.
 	revivable []int64
@@ -53,6 +54,7 @@ func (s *Store) begin(ctx context.Context, a asked) (*transaction, error) {
 		named:     make(map[orderCoupon]coupon.Named, len(a.orders)),
 		templates: map[string]*lockable{},
 		uses:      map[usesKey]bool{},
+		aliases:   map[string]string{},
 	}, nil
 }
 

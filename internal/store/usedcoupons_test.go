@@ -12,9 +12,9 @@ import (
 // paid, three operations, one lease and one redemption.
 var usedCoupons = []struct{ what, statement string }{
 	{"templates", `insert into coupon_template (template_id, version, status, budget, uses_per_person, held, issued,
-			policy_version, valid_days, zone, transferable)
-		values ('free', 1, 'ACTIVE', -1, -1, 0, $1::bigint - $1::bigint / 10, 1, 0, '', false),
-			('limited', 1, 'ACTIVE', 1000000000, 1000000, $1::bigint / 10, $1::bigint / 10, 1, 0, '', false)`},
+			imported, policy_version, valid_days, zone, transferable)
+		values ('free', 1, 'ACTIVE', -1, -1, 0, 0, $1::bigint - $1::bigint / 10, 1, 0, '', false),
+			('limited', 1, 'ACTIVE', 1000000000, 1000000, $1::bigint / 10, 0, $1::bigint / 10, 1, 0, '', false)`},
 	{"coupons", `insert into user_coupon (coupon_id, code, template_id, owner_id, batch_id, state, version, valid_until,
 			issued_until, policy_version, leases, cycle, redemption_id, redemption_cycle, redemption_order_id,
 			redemption_payment_id, redemption_lease_id, redemption_operation_id, redemption_policy_version, voided_from)

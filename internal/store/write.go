@@ -40,9 +40,9 @@ func (tx *transaction) locksHold(changes *coupon.Changes) error {
 			return fmt.Errorf("order %s: %w", o.ID, ErrUnlocked)
 		}
 	}
-	for _, t := range changes.Templates {
-		if l := tx.templates[t.ID]; l != nil && !l.locked {
-			return fmt.Errorf("template %s: %w", t.ID, ErrUnlocked)
+	for _, change := range changes.Templates {
+		if l := tx.templates[change.Row.ID]; l != nil && !l.locked {
+			return fmt.Errorf("template %s: %w", change.Row.ID, ErrUnlocked)
 		}
 	}
 	for _, u := range changes.Uses {
@@ -82,10 +82,11 @@ func (tx *transaction) queueWrites(t *trip, changes *coupon.Changes) error {
 	}
 	write(t, "open reviews", insertReviewsSQL, reviews, reviewColumns)
 	write(t, "resolve reviews", resolveReviewsSQL, changes.Resolutions, resolutionColumns)
-	newTemplates, changedTemplates := tx.splitTemplates(changes.Templates)
-	write(t, "create templates", insertTemplatesSQL, newTemplates, templateColumns)
-	write(t, "write templates", updateTemplatesSQL, changedTemplates, templateColumns)
+	if err := queueTemplates(t, changes); err != nil {
+		return err
+	}
 	write(t, "write uses", updateUsesSQL, changes.Uses, usesColumns)
+	write(t, "write claims", writeClaimsSQL, changes.Claims, claimsColumns)
 	policies, err := encodePolicies(tx.world.NewPolicies())
 	if err != nil {
 		return err
@@ -133,15 +134,20 @@ func splitCoupons(changes []coupon.CouponChange) (created, changed []coupon.Coup
 	return created, changed
 }
 
-func (tx *transaction) splitTemplates(templates []*coupon.Template) (created, changed []*coupon.Template) {
-	for _, t := range templates {
-		if tx.templates[t.ID] == nil {
-			created = append(created, t)
-		} else {
-			changed = append(changed, t)
-		}
+// queueTemplates adds what templates say and count now.
+func queueTemplates(t *trip, changes *coupon.Changes) error {
+	created, changed, err := encodeTemplates(changes.Templates)
+	if err != nil {
+		return err
 	}
-	return created, changed
+	versions, err := encodeVersions(changes.Versions)
+	if err != nil {
+		return err
+	}
+	write(t, "create templates", insertTemplatesSQL, created, templateColumns)
+	write(t, "write templates", updateTemplatesSQL, changed, templateUpdate)
+	write(t, "keep the terms of templates", insertTemplateVersionsSQL, versions, versionColumns)
+	return nil
 }
 
 // namedRow is one coupon of one order to write.

@@ -141,7 +141,7 @@ func (d *demo) importCoupons(ctx context.Context) (err error) {
 	}
 	imported, err := d.database.ImportCoupons(ctx, &file, 1, console.ImportOptions{
 		Template: template, Actor: "demo", KeepBad: 1,
-		Define: &coupon.Template{Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit},
+		Define: &coupon.Template{Terms: coupon.Unlimited()},
 	})
 	if err != nil {
 		return err

@@ -170,15 +170,15 @@ func (d *Dealer) templates() []coupon.Fact {
 		return pick(d.chance, what, policy.Return, policy.Keep, policy.Retire, policy.Void, policy.Review)
 	}
 	var facts []coupon.Fact
-	for i, template := range []coupon.Template{
+	for i, terms := range []coupon.Terms{
 		{Budget: 2, UsesPerPerson: 1},
 		{Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, Transferable: true},
 	} {
-		template.ID, template.PolicyVersion = d.template(i), d.options.Policies+int64(2*d.tables+i)
+		terms.PolicyVersion = d.options.Policies + int64(2*d.tables+i)
 		facts = append(facts, coupon.DefinePolicy{Policy: policy.Policy{
-			Version: template.PolicyVersion, Full: decision("full"), Partial: decision("partial"),
+			Version: terms.PolicyVersion, Full: decision("full"), Partial: decision("partial"),
 			Chargeback: decision("chargeback"), ExtendDays: 3 * i, BudgetBack: oneIn(d.chance, 2, "budget back"),
-		}}, coupon.DefineTemplate{Template: template})
+		}}, coupon.DefineTemplate{Template: coupon.Template{ID: d.template(i), Terms: terms}})
 	}
 	return facts
 }

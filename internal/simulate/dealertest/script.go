@@ -70,7 +70,10 @@ func (s *script) define() {
 	define := func(id string, full policy.Decision, change func(*coupon.Template)) {
 		version++
 		template := coupon.Template{
-			ID: s.Space + id, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: version,
+			ID: s.Space + id,
+			Terms: coupon.Terms{
+				Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: version,
+			},
 		}
 		change(&template)
 		s.fact(coupon.Created, coupon.DefinePolicy{Policy: policy.Policy{

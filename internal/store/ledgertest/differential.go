@@ -115,8 +115,10 @@ func (p *pair) define(t rapid.TB, rules policy.Policy, budget, perPerson int64, 
 	rules.Version = 1000 + int64(p.number)
 	p.send(t, coupon.Request{Fact: coupon.DefinePolicy{Policy: rules}})
 	p.send(t, coupon.Request{Fact: coupon.DefineTemplate{Template: coupon.Template{
-		ID: p.space + "T", Budget: budget, UsesPerPerson: perPerson,
-		PolicyVersion: rules.Version, ValidUntil: start.Add(3 * time.Hour),
+		ID: p.space + "T",
+		Terms: coupon.Terms{
+			Budget: budget, UsesPerPerson: perPerson, PolicyVersion: rules.Version, ValidUntil: start.Add(3 * time.Hour),
+		},
 	}}})
 	for i := range pairCoupons {
 		p.send(t, coupon.Request{Fact: coupon.ImportCoupon{Code: p.coupon(i), Template: p.space + "T", Owner: owner()}})

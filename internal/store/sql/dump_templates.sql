@@ -1,4 +1,5 @@
 select template_id, version, status, budget, uses_per_person, held, issued, policy_version, valid_until, valid_days,
-       zone, transferable
+       zone, transferable, name, discount, total, per_person, per_day, valid_from, imported, generation, told_sold_out,
+       held_most, uses_most
 from coupon_template
 order by template_id

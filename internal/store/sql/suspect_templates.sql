@@ -1,9 +1,11 @@
 -- What the coupons and the ledger say about the counters of every template. A use that
 -- was given back counts against the budget unless the policy gave that back as well.
-select t.template_id, coalesce(i.issued, 0), coalesce(i.held, 0) + coalesce(e.kept, 0)
+select t.template_id, coalesce(i.issued, 0), coalesce(i.imported, 0), coalesce(i.held, 0) + coalesce(e.kept, 0)
 from coupon_template t
 left join (
-    select c.template_id, count(*) as issued, count(*) filter (where c.state in ('LOCKED', 'USED')) as held
+    select c.template_id, count(*) filter (where c.origin <> 'IMPORT') as issued,
+           count(*) filter (where c.origin = 'IMPORT') as imported,
+           count(*) filter (where c.state in ('LOCKED', 'USED')) as held
     from user_coupon c
     group by c.template_id
 ) i on i.template_id = t.template_id
