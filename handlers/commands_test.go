@@ -44,6 +44,8 @@ func TestCommandsBecomeRequests(t *testing.T) {
 			coupon.ReverseChange{Coupon: "c1", Operation: "op", ExpectedVersion: 4, Reason: "wrong"}, "K", "ops"},
 		{"return", messages.TypeReturnCoupon, `{` + head + `,"code":"C1","orderId":"A","refundId":"r","reason":"agreed","actor":"ops"}`,
 			coupon.ReturnCoupon{Coupon: "c1", Order: "A", Refund: "r", Reason: "agreed"}, "K", "ops"},
+		{"claim", messages.TypeClaimCoupon, `{` + head + `,"templateId":"T","batchId":"B","customerId":"u1"}`,
+			coupon.ClaimCoupon{Template: "T", Batch: "B", Person: "u1"}, "K", "shop"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			envelope := parseCommand(t, test.messageType, test.body)

@@ -30,6 +30,8 @@ func Table() map[string]Translate {
 		messages.TypeReturnCoupon:     ReturnCoupon,
 		messages.TypeVoidCoupon:       VoidCoupon,
 		messages.TypeReverseChange:    ReverseChange,
+		messages.TypeClaimCoupon:      ClaimCoupon,
+		messages.TypeIssueCoupons:     IssueCoupons,
 	}
 }
 

@@ -28,6 +28,7 @@ func operation(e *coupon.Event, change messages.Change) messages.Message {
 		return messages.CouponIssued{
 			Change: change, State: state, TemplateID: e.Template, BatchID: e.Batch,
 			ValidFrom: e.ValidFrom, ValidUntil: e.ValidUntil, PolicyVersion: op.PolicyVersion,
+			CustomerID: e.Customer, TemplateVersion: e.TemplateVersion, Discount: discount(e.Discount),
 		}
 	case coupon.EventLocked:
 		return messages.CouponLocked{
@@ -84,6 +85,15 @@ func notice(e *coupon.Event, change messages.Change) messages.Message {
 	switch e.Kind {
 	case coupon.EventLockRejected:
 		return messages.CouponLockRejected{Change: change, Reasons: rejections(e.Refusals)}
+	case coupon.EventClaimRejected:
+		return messages.CouponClaimRejected{
+			Change: change, TemplateID: e.Template, BatchID: e.Batch, CustomerID: e.Customer,
+			Reason: messages.PublicClaimReason(string(e.Refused)),
+		}
+	case coupon.EventSoldOut:
+		return messages.CampaignSoldOut{
+			Change: change, TemplateID: e.Template, Total: e.Total, Generation: e.Generation,
+		}
 	case coupon.EventConflictDetected:
 		return messages.CouponConflictDetected{Change: change, Code: string(e.Code)}
 	case coupon.EventReviewOpened:
@@ -102,6 +112,21 @@ func notice(e *coupon.Event, change messages.Change) messages.Message {
 		return messages.RefundCouponDecided{Change: change, RefundDecision: decision(e)}
 	default:
 		panic(fmt.Sprintf("event %s has no message", e.Kind))
+	}
+}
+
+func discount(d *coupon.Discount) *messages.Discount {
+	if d == nil {
+		return nil
+	}
+	sum := func(amount int64) *messages.Money {
+		if amount == 0 {
+			return nil
+		}
+		return &messages.Money{Amount: amount, Currency: d.Currency}
+	}
+	return &messages.Discount{
+		Kind: string(d.Kind), Amount: sum(d.Amount), BasisPoints: d.BasisPoints, MinSpend: sum(d.MinSpend),
 	}
 }
 

@@ -24,7 +24,7 @@ func Outbox(changes *coupon.Changes, shards int) ([]coupon.OutboxRow, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode event %s of coupon %s: %w", event.Kind, event.Coupon, err)
 		}
-		shard := shardOf(cmp.Or(event.Coupon, event.Order), shards)
+		shard := shardOf(cmp.Or(event.Coupon, event.Order, event.Template), shards)
 		byShard[shard] = append(byShard[shard], m)
 	}
 	for _, reply := range changes.Replies {

@@ -38,6 +38,9 @@ func reply(a *coupon.Answer) messages.CommandReply {
 	m.Command, _ = messages.TypeOf(a.Kind) // the core's names are those of the contracts
 	if a.Status == coupon.Refused {
 		m.PublicCode = messages.PublicCode(m.Outcome)
+		if a.Kind == "ClaimCoupon" {
+			m.PublicCode = messages.PublicClaimReason(m.Outcome)
+		}
 	}
 	if a.Kind == "RedeemRequested" {
 		m.RedeemNo = a.Order

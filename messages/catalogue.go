@@ -52,6 +52,7 @@ const (
 	TypeRedemptionReversed     = "coupon.redemption_reversed.v1"
 	TypeCouponIssued           = "coupon.issued.v1"
 	TypeCouponClaimRejected    = "coupon.claim_rejected.v1"
+	TypeCampaignSoldOut        = "coupon.sold_out.v1"
 	TypeCouponConflictDetected = "coupon.conflict_detected.v1"
 	TypeReviewOpened           = "coupon.review_opened.v1"
 	TypeReviewResolved         = "coupon.review_resolved.v1"
@@ -123,6 +124,7 @@ var contracts = [...]Contract{
 	{TypeRedemptionReversed, "RedemptionReversed", KindEvent, ExchangeEvents, ""},
 	{TypeCouponIssued, "CouponIssued", KindEvent, ExchangeEvents, ""},
 	{TypeCouponClaimRejected, "CouponClaimRejected", KindEvent, ExchangeEvents, ""},
+	{TypeCampaignSoldOut, "CampaignSoldOut", KindEvent, ExchangeEvents, ""},
 	{TypeCouponConflictDetected, "CouponConflictDetected", KindEvent, ExchangeEvents, ""},
 	{TypeReviewOpened, "ReviewOpened", KindEvent, ExchangeEvents, ""},
 	{TypeReviewResolved, "ReviewResolved", KindEvent, ExchangeEvents, ""},

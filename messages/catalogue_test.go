@@ -28,7 +28,7 @@ func TestContracts(t *testing.T) {
 			t.Errorf("NameOf(%s): got %q, %t", c.Type, name, ok)
 		}
 	}
-	want := map[Kind]int{KindFact: 4, KindTimer: 1, KindCommand: 11, KindEvent: 17, KindReply: 1}
+	want := map[Kind]int{KindFact: 4, KindTimer: 1, KindCommand: 11, KindEvent: 18, KindReply: 1}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("messages by kind (-want +got):\n%s", diff)
 	}

@@ -153,12 +153,15 @@ func DecodeRedeemCoupon(e Envelope) (RedeemCoupon, error) {
 	return c, r.err()
 }
 
-// ClaimCoupon asks for a coupon out of a campaign.
+// ClaimCoupon asks for a coupon out of a campaign. The reply's couponId is its code. A
+// refusal for which the campaign's stock was enough to look at, such as QUOTA_EXHAUSTED, is
+// not kept: the same command asked again is judged again.
 type ClaimCoupon struct {
 	CommandHead
 	// TemplateID names the campaign.
 	TemplateID string `json:"templateId" jsonschema:"minLength=1,maxLength=200"`
-	// BatchID names a batch of the campaign.
+	// BatchID names a batch of the campaign, of which a customer gets one coupon, however
+	// often it asks; absent for as many as the campaign's limits allow.
 	BatchID string `json:"batchId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
 	// CustomerID names who asks; a campaign with limits refuses who is unknown.
 	CustomerID string `json:"customerId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`

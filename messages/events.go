@@ -208,6 +208,23 @@ type CouponIssued struct {
 	ValidUntil time.Time `json:"validUntil,omitzero"`
 	// PolicyVersion is the return policy that holds for this coupon.
 	PolicyVersion int64 `json:"policyVersion,omitempty"`
+	// TemplateVersion is the version of the campaign's terms that holds for this coupon.
+	TemplateVersion int64 `json:"templateVersion,omitempty"`
+	// Discount is what the coupon is worth; absent if the campaign does not say.
+	Discount *Discount `json:"discount,omitempty"`
+}
+
+// Discount says how a coupon makes an order cheaper.
+type Discount struct {
+	// Kind is AMOUNT_OFF (an amount, on an order of at least minSpend), PERCENT_OFF, or
+	// NO_THRESHOLD (an amount, on any order).
+	Kind string `json:"kind" jsonschema:"enum=AMOUNT_OFF,enum=PERCENT_OFF,enum=NO_THRESHOLD"`
+	// Amount is what is taken off; absent for PERCENT_OFF.
+	Amount *Money `json:"amount,omitempty"`
+	// BasisPoints are hundredths of a percent: 2000 is 20 percent off; absent for sums.
+	BasisPoints int64 `json:"basisPoints,omitempty" jsonschema:"minimum=1,maximum=10000"`
+	// MinSpend is the least that an order has to be worth; absent if any will do.
+	MinSpend *Money `json:"minSpend,omitempty"`
 }
 
 // CouponClaimRejected tells that a customer did not get a coupon.
@@ -221,6 +238,18 @@ type CouponClaimRejected struct {
 	CustomerID string `json:"customerId,omitempty"`
 	// Reason is one of the public claim reasons: see PublicClaimReason.
 	Reason string `json:"reason" jsonschema:"enum=SOLD_OUT,enum=LIMIT_REACHED,enum=NOT_VALID_NOW,enum=SIGN_IN_REQUIRED,enum=NOT_AVAILABLE,enum=TRY_AGAIN"`
+}
+
+// CampaignSoldOut tells that a campaign has nothing left: once, and again when it had got
+// more, or its stock was counted anew, and is sold out again.
+type CampaignSoldOut struct {
+	Change
+	// TemplateID names the campaign.
+	TemplateID string `json:"templateId"`
+	// Total is how many coupons it had.
+	Total int64 `json:"total"`
+	// Generation counts its stocks: the event is sent once for each.
+	Generation int64 `json:"generation"`
 }
 
 // CouponConflictDetected tells that facts and coupon do not fit together.

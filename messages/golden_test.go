@@ -17,7 +17,7 @@ import (
 var outgoing = []Message{
 	CouponLocked{}, CouponLockRejected{}, CouponLeaseRenewed{}, CouponRedeemed{}, CouponReleased{},
 	CouponExpired{}, CouponReturned{}, CouponRetired{}, CouponReturnDeclined{}, RefundCouponDecided{},
-	CouponVoided{}, RedemptionReversed{}, CouponIssued{}, CouponClaimRejected{}, CouponConflictDetected{},
+	CouponVoided{}, RedemptionReversed{}, CouponIssued{}, CouponClaimRejected{}, CampaignSoldOut{}, CouponConflictDetected{},
 	ReviewOpened{}, ReviewResolved{}, CommandReply{},
 }
 

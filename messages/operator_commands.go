@@ -89,14 +89,16 @@ func DecodeReverseChange(e Envelope) (ReverseChange, error) {
 	return c, r.err()
 }
 
-// IssueCoupons asks to put coupons with given codes into wallets.
+// IssueCoupons asks to put coupons into wallets.
 type IssueCoupons struct {
 	CommandHead
 	// TemplateID names the campaign.
 	TemplateID string `json:"templateId" jsonschema:"minLength=1,maxLength=200"`
 	// BatchID names the batch of the campaign.
 	BatchID string `json:"batchId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
-	// Coupons to issue; a code that exists is skipped.
+	// Coupons to issue: all that are not there yet, or none when the campaign has not
+	// enough left. A code that exists is skipped, and a customer who has a coupon of the
+	// batch is as well.
 	Coupons []IssueItem `json:"coupons" jsonschema:"minItems=1,maxItems=500"`
 	// Actor is who asks.
 	Actor string `json:"actor" jsonschema:"minLength=1,maxLength=200"`
@@ -104,8 +106,9 @@ type IssueCoupons struct {
 
 // IssueItem is one coupon to issue.
 type IssueItem struct {
-	// Code is what the buyer will type.
-	Code string `json:"code" jsonschema:"minLength=1,maxLength=200"`
+	// Code is what the buyer will type; absent to have one made, for which the batch and
+	// the customer have to be named.
+	Code string `json:"code,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
 	// CustomerID names the owner; absent for a code that whoever holds it may use.
 	CustomerID string `json:"customerId,omitempty" jsonschema:"minLength=1,maxLength=200,nullable"`
 	// ValidFrom is when the validity begins; absent takes the campaign's.
@@ -125,7 +128,7 @@ func DecodeIssueCoupons(e Envelope) (IssueCoupons, error) {
 	}
 	r.each(at, "coupons", 1, MaxIssue, func(element int32) {
 		c.Coupons = append(c.Coupons, IssueItem{
-			Code:       r.text(element, "code"),
+			Code:       r.optionalText(element, "code"),
 			CustomerID: r.optionalText(element, "customerId"),
 			ValidFrom:  r.optionalTime(element, "validFrom"),
 			ValidUntil: r.optionalTime(element, "validUntil"),

@@ -17,8 +17,9 @@ type CommandReply struct {
 	// IdempotencyKey is the command's; of a RedeemRequested, its redeem number.
 	IdempotencyKey string `json:"idempotencyKey"`
 	// Outcome is OK, DUPLICATE, EXISTING_REDEMPTION, the decision on a ReturnCoupon,
-	// such as RETURN:FULL or KEEP:PARTIAL, or a refusal code, such as ALREADY_LOCKED
-	// or ILLEGAL_STATE:USED.
+	// such as RETURN:FULL or KEEP:PARTIAL, what an IssueCoupons did, such as
+	// ISSUED:200,SKIPPED:3, or a refusal code, such as ALREADY_LOCKED or
+	// ILLEGAL_STATE:USED.
 	Outcome string `json:"outcome"`
 	// PublicCode is what buyers may see of a refusal; absent when there is none.
 	PublicCode string `json:"publicCode,omitempty"`
@@ -56,7 +57,7 @@ func (r CommandReply) Accepted() bool {
 		return true
 	default:
 		decision, _, decided := strings.Cut(r.Outcome, ":")
-		return decided && (decision == "RETURN" || decision == "RETIRE" || decision == "KEEP")
+		return decided && (decision == "RETURN" || decision == "RETIRE" || decision == "KEEP" || decision == "ISSUED")
 	}
 }
 

@@ -93,6 +93,9 @@ func (CouponIssued) MessageType() string { return TypeCouponIssued }
 func (CouponClaimRejected) MessageType() string { return TypeCouponClaimRejected }
 
 // MessageType is the full type.
+func (CampaignSoldOut) MessageType() string { return TypeCampaignSoldOut }
+
+// MessageType is the full type.
 func (CouponConflictDetected) MessageType() string { return TypeCouponConflictDetected }
 
 // MessageType is the full type.

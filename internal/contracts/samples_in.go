@@ -129,6 +129,7 @@ func operatorSamples() []sample {
 			Coupons: []messages.IssueItem{
 				{Code: "SPRING-7F3K9", CustomerID: "customer-7", ValidFrom: at(0), ValidUntil: at(30 * 86_400)},
 				{Code: "SPRING-8Q2LM"},
+				{CustomerID: "customer-8"},
 			},
 			Actor: "campaigns",
 		}},

@@ -82,15 +82,21 @@ func refundEvents() []sample {
 func walletEvents() []sample {
 	issued := withoutLease(1, 10)
 	issued.OrderID = ""
+	off, least := eur(500), eur(2000)
 	return []sample{
 		{"", messages.CouponIssued{
 			Change: issued, State: "AVAILABLE", TemplateID: "spring-sale", BatchID: "wave-1",
-			CustomerID: "customer-7", ValidFrom: at(0), ValidUntil: at(30 * 86_400), PolicyVersion: 1,
+			CustomerID: "customer-7", ValidFrom: at(0), ValidUntil: at(30 * 86_400), PolicyVersion: 1, TemplateVersion: 1,
+			Discount: &messages.Discount{Kind: "AMOUNT_OFF", Amount: &off, MinSpend: &least},
 		}},
 		{"", messages.CouponClaimRejected{
 			Change:     messages.Change{CausationID: "msg-018", OccurredAt: at(3)},
 			TemplateID: "spring-sale", BatchID: "wave-1", CustomerID: "customer-7",
 			Reason: messages.PublicClaimReason("QUOTA_EXHAUSTED"),
+		}},
+		{"", messages.CampaignSoldOut{
+			Change:     messages.Change{CausationID: "msg-019", OccurredAt: at(4)},
+			TemplateID: "spring-sale", Total: 10_000, Generation: 1,
 		}},
 		{"", messages.CouponConflictDetected{
 			Change: withoutLease(4, 0), Code: "LATE_PAYMENT_ON_CLOSED_ORDER", PaymentID: "payment-1",

@@ -65,6 +65,8 @@ const (
 	NotCounted Code = "NOT_COUNTED"
 	// TemplateExists: there is one of that name with other terms.
 	TemplateExists Code = "TEMPLATE_EXISTS"
+	// BatchRequired: a coupon whose code is to be made belongs to a batch.
+	BatchRequired Code = "BATCH_REQUIRED"
 	// InvalidTerms: what a template would say is impossible in itself.
 	InvalidTerms Code = "INVALID_TERMS"
 )

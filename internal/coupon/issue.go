@@ -116,6 +116,16 @@ func (f IssueCoupons) carryOut(w *World, a *Answer, _ Fields) {
 		return
 	}
 	a.Coupon = "" // it is about several
+	for _, item := range f.Items {
+		if item.Code == "" && f.Batch == "" {
+			a.refuse(BatchRequired)
+			return
+		}
+		if item.Code == "" && item.Person == "" {
+			a.refuse(IdentityRequired)
+			return
+		}
+	}
 	fresh := f.fresh(w)
 	if t.Total != NoLimit && int64(len(fresh)) > t.Total-t.Issued {
 		a.refuse(QuotaExhausted)
@@ -149,7 +159,7 @@ func (f IssueCoupons) fresh(w *World) []IssueItem {
 			codes[id] = true
 		} else {
 			_, has := w.inBatch[batchKey{f.Template, item.Person, f.Batch}]
-			if has || persons[item.Person] || item.Person == "" {
+			if has || persons[item.Person] {
 				continue
 			}
 			persons[item.Person] = true

@@ -65,6 +65,19 @@ func (c *Client) Reverse(ctx context.Context, command messages.ReverseChange) (m
 	return ask(ctx, c, command, key, messages.DecodeReverseChange)
 }
 
+// Claim asks for a coupon out of a campaign. The reply's CouponID is its code.
+func (c *Client) Claim(ctx context.Context, command messages.ClaimCoupon) (messages.CommandReply, error) {
+	key := drawn(&command.IdempotencyKey)
+	return ask(ctx, c, command, key, messages.DecodeClaimCoupon)
+}
+
+// Issue puts coupons into wallets: all that are not there yet, or none. The reply's
+// Outcome says how many.
+func (c *Client) Issue(ctx context.Context, command messages.IssueCoupons) (messages.CommandReply, error) {
+	key := drawn(&command.IdempotencyKey)
+	return ask(ctx, c, command, key, messages.DecodeIssueCoupons)
+}
+
 // RequestRedemption holds a coupon for a till while the shop does its own work.
 // The reply has the redeem number, which the confirming Redeem names as its order,
 // and the token of the lease. The client draws the request id if there is none.
