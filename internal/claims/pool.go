@@ -58,6 +58,7 @@ type Taken struct {
 
 // Return says that a request did not get what it took.
 type Return struct {
+	// Ask is the one that took it, with the same person, day and generation.
 	Ask
 	// Why is the refusal of the books: the person is at the limit that it names, and the
 	// pool remembers that; SoldOut and "" are no such limits.
@@ -94,9 +95,12 @@ type Pool interface {
 	// Take asks for one coupon for each Ask. There are as many answers as asks.
 	Take(ctx context.Context, asks []Ask) []Taken
 	// GiveBack gives back what requests took, each at most once however often it is
-	// called, and nothing of an older generation than the stock.
+	// called, and nothing of another generation than the stock. What a request took in a
+	// later generation than that of the Return stays taken.
 	GiveBack(ctx context.Context, returns []Return) error
-	// Load sets the stock of a campaign, unless the pool has one of a later generation.
+	// Load sets the stock of a campaign, unless the pool has one of a later generation. A
+	// stock of the same generation is set anew and keeps what it has counted of persons; a
+	// new generation has counted nobody. Less than nothing left is nothing left.
 	Load(ctx context.Context, stock Stock) error
 	// Level tells what the pool holds of a campaign.
 	Level(ctx context.Context, template string) (Level, error)
