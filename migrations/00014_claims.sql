@@ -65,9 +65,9 @@ alter table claim_counter drop column claimed, drop column claim_day, drop colum
 drop index user_coupon_claim;
 alter table user_coupon drop column origin, drop column claim_no, drop column template_version;
 drop table coupon_template_version;
+alter table coupon_template drop constraint never_more_than_total; -- what was imported counts from now on
 update coupon_template set issued = issued + imported;
 alter table coupon_template
-    drop constraint never_more_than_total,
     drop column name, drop column discount, drop column total, drop column per_person, drop column per_day,
     drop column valid_from, drop column imported, drop column generation, drop column told_sold_out,
     drop column held_most, drop column uses_most;

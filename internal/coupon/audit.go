@@ -22,8 +22,8 @@ type AuditRow struct {
 	At time.Time
 	// Actor gave the command that Action names.
 	Actor, Action string
-	// Subject is the coupon, the order of a swap, or the file of an import; Coupons are
-	// all that the command named, sorted.
+	// Subject is the coupon, the order of a swap, the template that a command is about, or
+	// the file of an import; Coupons are all that the command named, sorted.
 	Subject string
 	Coupons []string
 	Reason  string
@@ -81,7 +81,7 @@ func (w *World) audited(r *Request, f Command) Outcome {
 	coupons := f.Coupons()
 	slices.Sort(coupons)
 	coupons = slices.Compact(coupons)
-	before := w.standing(coupons)
+	before, sofar := w.standing(coupons), len(w.changes.Operations)
 	outcome := w.answer(r, f)
 	row := &AuditRow{
 		At: w.Now, Actor: r.Actor, Action: f.kind(), Coupons: coupons, Reason: r.Audit.Reason,
@@ -94,11 +94,30 @@ func (w *World) audited(r *Request, f Command) Outcome {
 	if len(coupons) == 1 {
 		row.Subject = coupons[0]
 	}
-	for i := range before {
-		if row.After[i] != before[i] {
-			row.Count++
-		}
+	if template := templateOf(f); template != "" {
+		row.Subject = template
 	}
+	changed := map[string]bool{}
+	for _, op := range w.changes.Operations[sofar:] {
+		changed[op.Coupon] = true
+	}
+	row.Count = int64(len(changed))
 	w.changes.Audits = append(w.changes.Audits, row)
 	return outcome
+}
+
+// templateOf gives the template that a command is about, rather than about a coupon.
+func templateOf(f Command) string {
+	switch f := f.(type) {
+	case ClaimCoupon:
+		return f.Template
+	case IssueCoupons:
+		return f.Template
+	case CreateTemplate:
+		return f.Template
+	case EditTemplate:
+		return f.Template
+	default:
+		return ""
+	}
 }

@@ -21,7 +21,7 @@ func (w *World) answer(r *Request, f Command) Outcome {
 		Key: r.Key, Hash: r.Hash, Kind: f.kind(), Cause: r.ID, Actor: r.Actor,
 		At: r.At.UTC().Truncate(time.Microsecond), Done: w.Now,
 	}
-	if coupons := f.Coupons(); len(coupons) == 1 {
+	if coupons := f.Coupons(); len(coupons) == 1 && !several(f) {
 		a.Coupon = coupons[0]
 	}
 	if orders := f.Orders(); len(orders) > 0 {

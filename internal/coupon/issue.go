@@ -80,12 +80,15 @@ type IssueCoupons struct {
 }
 
 // IssueItem is one coupon to issue. With a Code, the coupon has that code, and one that
-// exists is left alone. Without, a code is made, and a person who has a coupon of the
-// batch gets no other.
+// exists is left alone. Without, a code is made, for which batch and person have to be
+// named, and a person who has a coupon of the batch gets no other.
 type IssueItem struct {
 	Code, Person          string
 	ValidFrom, ValidUntil time.Time
 }
+
+// coded says whether the coupon has its code already; a blank one is none.
+func (i *IssueItem) coded() bool { return Fold(i.Code) != "" }
 
 func (IssueCoupons) Orders() []string { return nil }
 func (f IssueCoupons) Coupons() []string {
@@ -96,6 +99,12 @@ func (f IssueCoupons) Coupons() []string {
 	return present(ids...)
 }
 func (IssueCoupons) kind() string { return "IssueCoupons" }
+
+// several says whether a command is about no coupon in particular, even if it names one.
+func several(f Command) bool {
+	_, batch := f.(IssueCoupons)
+	return batch
+}
 
 // Issued is the answer to a batch, such as "ISSUED:200,SKIPPED:0".
 func Issued(issued, skipped int) Code {
@@ -115,13 +124,12 @@ func (f IssueCoupons) carryOut(w *World, a *Answer, _ Fields) {
 		a.refuse(ExpiredState)
 		return
 	}
-	a.Coupon = "" // it is about several
 	for _, item := range f.Items {
-		if item.Code == "" && f.Batch == "" {
+		if !item.coded() && f.Batch == "" {
 			a.refuse(BatchRequired)
 			return
 		}
-		if item.Code == "" && item.Person == "" {
+		if !item.coded() && item.Person == "" {
 			a.refuse(IdentityRequired)
 			return
 		}
@@ -136,7 +144,7 @@ func (f IssueCoupons) carryOut(w *World, a *Answer, _ Fields) {
 			Code: item.Code, Template: t.ID, Owner: item.Person, Batch: f.Batch, Origin: OriginBatch,
 			ValidFrom: item.ValidFrom, ValidUntil: item.ValidUntil,
 		}
-		if c.Code == "" {
+		if !item.coded() {
 			c.Code, c.ClaimNo = w.Source.Code(t.ID, t.Issued+1), 1
 		}
 		w.issue(t, c)
@@ -152,7 +160,7 @@ func (f IssueCoupons) fresh(w *World) []IssueItem {
 	codes, persons := map[string]bool{}, map[string]bool{}
 	var fresh []IssueItem
 	for _, item := range f.Items {
-		if id := Fold(item.Code); id != "" {
+		if id := Fold(item.Code); item.coded() {
 			if w.coupons[id] != nil || codes[id] {
 				continue
 			}
@@ -197,7 +205,7 @@ func (w *World) create(t Template) (Code, string) {
 func (t Terms) withDefaults() Terms {
 	t.Status = cmp.Or(t.Status, TemplateActive)
 	t.PolicyVersion = cmp.Or(t.PolicyVersion, policy.DefaultVersion)
-	return t
+	return t.kept()
 }
 
 // definePolicy creates an immutable policy version once.

@@ -61,6 +61,13 @@ func (e TermsEdit) With(t Terms) Terms {
 	return t
 }
 
+// kept gives the terms as they are kept: times have no nanoseconds and no zone.
+func (t Terms) kept() Terms {
+	t.ValidFrom = t.ValidFrom.UTC().Truncate(time.Microsecond)
+	t.ValidUntil = t.ValidUntil.UTC().Truncate(time.Microsecond)
+	return t
+}
+
 func set[T any](field *T, value *T) {
 	if value != nil {
 		*field = *value
@@ -101,6 +108,10 @@ func (t Terms) Validate() error {
 	return t.Discount.Validate()
 }
 
+// localZone is what Go calls the zone of whatever machine it runs on; no campaign counts
+// its days there.
+const localZone = "Local"
+
 // maxValidDays bounds the validity of a coupon.
 const maxValidDays = 36500
 
@@ -114,17 +125,16 @@ func (d Discount) Validate() error {
 		return fmt.Errorf("a discount needs a kind: %s, %s or %s", AmountOff, PercentOff, NoThreshold)
 	case d.Kind == "":
 		return nil
+	case d.Kind != AmountOff && d.Kind != NoThreshold && d.Kind != PercentOff:
+		return fmt.Errorf("a discount of kind %q: want %s, %s or %s", d.Kind, AmountOff, PercentOff, NoThreshold)
 	case d.Kind == PercentOff && (d.BasisPoints < 1 || d.BasisPoints > hundredPercent || d.Amount != 0):
 		return fmt.Errorf("%s needs basis points from 1 to %d, and no amount", PercentOff, hundredPercent)
-	case d.Kind == PercentOff && (d.MinSpend == 0) != (d.Currency == ""),
-		d.Kind != PercentOff && len(d.Currency) != len("EUR"):
+	case (d.Amount == 0 && d.MinSpend == 0) != (d.Currency == ""), d.Currency != "" && len(d.Currency) != len("EUR"):
 		return fmt.Errorf("sums need a currency, and a currency needs a sum")
 	case d.Kind == AmountOff && (d.Amount == 0 || d.MinSpend == 0 || d.BasisPoints != 0):
 		return fmt.Errorf("%s needs an amount and a least spend", AmountOff)
 	case d.Kind == NoThreshold && (d.Amount == 0 || d.MinSpend != 0 || d.BasisPoints != 0):
 		return fmt.Errorf("%s needs an amount and nothing else", NoThreshold)
-	case d.Kind != AmountOff && d.Kind != NoThreshold && d.Kind != PercentOff:
-		return fmt.Errorf("a discount of kind %q: want %s, %s or %s", d.Kind, AmountOff, PercentOff, NoThreshold)
 	default:
 		return nil
 	}
@@ -136,7 +146,7 @@ func (w *World) refuseTerms(t Terms) (Code, string) {
 		return InvalidTerms, err.Error()
 	}
 	if t.Zone != "" && w.Source.Zone != nil {
-		if _, err := w.Source.Zone(t.Zone); err != nil {
+		if _, err := w.Source.Zone(t.Zone); err != nil || t.Zone == localZone {
 			return InvalidTerms, fmt.Sprintf("time zone %q is not known", t.Zone)
 		}
 	}
@@ -174,7 +184,7 @@ func (f EditTemplate) carryOut(w *World, a *Answer, _ Fields) {
 		a.refuse(VersionConflict)
 		return
 	}
-	wanted := f.Set.With(t.Terms)
+	wanted := f.Set.With(t.Terms).kept()
 	if t.Terms.same(wanted) {
 		a.Status, a.Code = Unchanged, Noop
 		return
@@ -212,6 +222,26 @@ func (w *World) refuseEdit(t *Template, wanted Terms) Code {
 	default:
 		return ""
 	}
+}
+
+// Restock asks for a new generation of a template's stock, because the pool in front of the
+// engine has to take another one. It is above Above, the one that the pool has.
+type Restock struct {
+	Template string
+	Above    int64
+}
+
+func (Restock) Orders() []string  { return nil }
+func (Restock) Coupons() []string { return nil }
+
+func (w *World) restock(f Restock) Outcome {
+	t := w.templates[f.Template]
+	if t == nil {
+		return Outcome{Status: Unchanged, Code: UnknownTemplate}
+	}
+	t.Generation = max(t.Generation, f.Above) + 1
+	w.dirtyTemplates[t.ID] = true
+	return Outcome{Status: Applied, Code: OK}
 }
 
 // noteVersion keeps what a template says from now on.

@@ -26,6 +26,8 @@ func (l *Ledger) loadRules(world *coupon.World, fact coupon.Fact) {
 		for _, item := range f.Items {
 			l.loadClaims(world, f.Template, l.person(item.Person), f.Batch)
 		}
+	case coupon.Restock:
+		l.loadTemplate(world, f.Template)
 	case coupon.CreateTemplate:
 		l.loadTemplate(world, f.Template)
 		l.loadPolicy(world, cmp.Or(f.Terms.PolicyVersion, policy.DefaultVersion))
@@ -117,11 +119,21 @@ func (l *Ledger) person(id string) string {
 	return cmp.Or(l.aliases[id], id)
 }
 
-// LinkPerson makes an id another name of a person from now on.
+// LinkPerson makes an id another name of a person from now on, together with the other
+// names that it has.
 func (l *Ledger) LinkPerson(_ context.Context, alias, person, _ string) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.aliases[coupon.FoldPerson(alias)] = coupon.FoldPerson(person)
+	alias, person = coupon.FoldPerson(alias), l.person(person)
+	if person == alias {
+		return nil // they are one already
+	}
+	for other, known := range l.aliases {
+		if known == alias {
+			l.aliases[other] = person
+		}
+	}
+	l.aliases[alias] = person
 	return nil
 }
 

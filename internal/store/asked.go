@@ -121,7 +121,7 @@ func (a *asked) askTemplate(fact coupon.Fact) bool {
 		a.templates = append(a.templates, f.Template)
 		for i := range f.Items {
 			a.issues(f.Template, f.Items[i].Person)
-			if f.Items[i].Code == "" {
+			if coupon.Fold(f.Items[i].Code) == "" {
 				a.claims = append(a.claims, claimKey{f.Template, f.Items[i].Person, f.Batch})
 			}
 		}
@@ -137,6 +137,8 @@ func (a *asked) askTemplate(fact coupon.Fact) bool {
 		if f.Set.PolicyVersion != nil {
 			a.policies = append(a.policies, *f.Set.PolicyVersion)
 		}
+	case coupon.Restock:
+		a.templates = append(a.templates, f.Template)
 	case coupon.DefinePolicy:
 		a.policies = append(a.policies, f.Policy.Version)
 	default:

@@ -133,8 +133,9 @@ func (tx *transaction) newUses() (templates, persons texts) {
 	for _, key := range wanted {
 		key.person = tx.person(key.person)
 		l := tx.templates[key.template]
-		known := l != nil && l.template.UsesPerPerson != coupon.NoLimit
-		if known || slices.Contains(tx.asked.perPerson, key.template) {
+		counted := l != nil && l.template.UsesPerPerson != coupon.NoLimit ||
+			slices.Contains(tx.asked.perPerson, key.template)
+		if counted && key.person != "" {
 			templates = append(templates, key.template)
 			persons = append(persons, key.person)
 		}

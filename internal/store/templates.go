@@ -59,7 +59,8 @@ func (s *Store) TemplateVersions(ctx context.Context, id string) ([]coupon.Templ
 	return rows, nil
 }
 
-// LinkPerson makes an id, folded, another name of a person from now on.
+// LinkPerson makes an id, folded, another name of a person from now on, together with the
+// other names that it has. What was counted for the id so far stays counted for it.
 func (s *Store) LinkPerson(ctx context.Context, alias, person, actor string) error {
 	err := s.each(ctx, linkPersonSQL, list(new([]struct{}), func(scanTarget) (n struct{}, err error) { return n, nil }),
 		coupon.FoldPerson(alias), coupon.FoldPerson(person), actor)
