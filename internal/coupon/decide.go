@@ -70,6 +70,8 @@ func (w *World) dispatch(r *Request, at Fields) Outcome {
 		return w.defineTemplate(f)
 	case DefinePolicy:
 		return w.definePolicy(f)
+	case Restock:
+		return w.restock(f)
 	default:
 		panic(fmt.Sprintf("request of unknown kind %T", r.Fact))
 	}
@@ -110,6 +112,8 @@ func Kind(f Fact) string {
 		return "ValidityOver"
 	case DefineTemplate:
 		return "DefineTemplate"
+	case Restock:
+		return "Restock"
 	default:
 		return "DefinePolicy"
 	}

@@ -30,6 +30,9 @@ type Store struct {
 	// policies never change once they exist, so what was read once is kept.
 	mu       sync.RWMutex
 	policies map[int64]policy.Policy
+
+	// restocking lets one work on a campaign through at a time.
+	restocking chan struct{}
 }
 
 // Open prepares a store on the schema that the URL's search path names. It does not
@@ -40,7 +43,9 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{pool: pool, options: options, policies: map[int64]policy.Policy{}}, nil
+	return &Store{
+		pool: pool, options: options, policies: map[int64]policy.Policy{}, restocking: make(chan struct{}, 1),
+	}, nil
 }
 
 // Close waits for running calls and closes all connections.

@@ -1,0 +1,211 @@
+package claims
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"couponlease/internal/coupon"
+)
+
+// campaign is what a desk knows of a campaign whose claims are limited.
+type campaign struct {
+	template   string
+	generation int64
+	perDay     bool
+	zone       *time.Location
+	// bypassed says that claims went past the pool, so that it may hold too much.
+	bypassed bool
+}
+
+// ask gives what the pool has to know of a claim. The day is that of this machine's clock;
+// the books judge by the database's.
+func (c *campaign) ask(r *coupon.Request, f coupon.ClaimCoupon, now time.Time) Ask {
+	a := Ask{
+		Template: c.template, Request: r.Key, Generation: c.generation, Person: coupon.FoldPerson(f.Person),
+	}
+	if c.perDay {
+		local := now.In(c.zone)
+		year, month, day := local.Date()
+		a.Day, a.DayEnds = local.Format(time.DateOnly), time.Date(year, month, day+1, 0, 0, 0, 0, c.zone)
+	}
+	return a
+}
+
+// campaignsMost bounds how many campaigns a desk remembers.
+const campaignsMost = 10_000
+
+// campaigns remembers campaigns.
+type campaigns struct {
+	mutex sync.Mutex
+	known map[string]*campaign
+}
+
+func (c *campaigns) get(template string) *campaign {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.known[template]
+}
+
+func (c *campaigns) put(one *campaign) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if len(c.known) >= campaignsMost {
+		for template := range c.known { // any one: it is read again when it is asked for
+			delete(c.known, template)
+			break
+		}
+	}
+	c.known[one.template] = one
+}
+
+func (c *campaigns) drop(template string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	delete(c.known, template)
+}
+
+// bypass notes that a claim went past the pool.
+func (c *campaigns) bypass(template string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if one := c.known[template]; one != nil {
+		one.bypassed = true
+	}
+}
+
+// takeBypassed lists the campaigns with claims that went past the pool, and forgets that.
+func (c *campaigns) takeBypassed() (templates []string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for template, one := range c.known {
+		if one.bypassed {
+			templates = append(templates, template)
+			one.bypassed = false
+		}
+	}
+	return templates
+}
+
+// campaign gives what is known of a campaign, nil when its claims are not limited or there
+// is none. Only limited ones are remembered.
+func (d *Desk) campaign(ctx context.Context, template string) (*campaign, error) {
+	if c := d.campaigns.get(template); c != nil {
+		return c, nil
+	}
+	t, found, err := d.books.Template(ctx, template)
+	if err != nil {
+		return nil, fmt.Errorf("look for campaign %s: %w", template, err)
+	}
+	if !found || !t.Rationed() {
+		return nil, nil
+	}
+	return d.remember(&t), nil
+}
+
+func (d *Desk) remember(t *coupon.Template) *campaign {
+	c := &campaign{template: t.ID, generation: t.Generation, perDay: t.PerDay != coupon.NoLimit, zone: time.UTC}
+	if t.Zone != "" {
+		if zone, err := d.options.Zone(t.Zone); err == nil { // as in the books, an unknown one is UTC
+			c.zone = zone
+		}
+	}
+	d.campaigns.put(c)
+	return c
+}
+
+// wrong says what is wrong with a stock in the pool.
+type wrong int
+
+const (
+	// missing: it is not there, or not of the generation of the books.
+	missing wrong = iota
+	// tooHigh: it may hold more than there is, tooLow: it was seen to hold less.
+	tooHigh
+	tooLow
+	// unconditionally: somebody wants it loaded anew.
+	unconditionally
+)
+
+// restock loads a campaign's stock from the books, unless somebody else just did, and gives
+// the campaign as it is now, nil when its claims are not limited any more. One replica does
+// it at a time.
+func (d *Desk) restock(ctx context.Context, template string, fault wrong) (*campaign, error) {
+	// Whoever gives up does not stop it for the others.
+	shared := context.WithoutCancel(ctx)
+	result, err, _ := d.flights.Do(fmt.Sprintf("%d %s", fault, template), func() (any, error) {
+		ctx, cancel := context.WithTimeout(shared, restockMost)
+		defer cancel()
+		var c *campaign
+		err := d.books.Alone(ctx, template, func(ctx context.Context) (err error) {
+			c, err = d.load(ctx, template, fault)
+			return err
+		})
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the stock of campaign %s: %w", template, err)
+	}
+	return result.(*campaign), nil
+}
+
+// restockMost bounds how long loading a stock may take.
+const restockMost = 10 * time.Second
+
+func (d *Desk) load(ctx context.Context, template string, fault wrong) (*campaign, error) {
+	t, found, err := d.books.Template(ctx, template)
+	if err != nil {
+		return nil, err
+	}
+	if !found || !t.Rationed() {
+		d.campaigns.drop(template)
+		return nil, nil
+	}
+	level, err := d.pool.Level(ctx, template)
+	if err != nil {
+		return nil, err
+	}
+	same := level.Loaded && level.Generation == t.Generation
+	switch {
+	case same && (fault == missing || fault == tooHigh && level.Left <= t.Left() || fault == tooLow && level.Left >= t.Left()):
+		return d.remember(&t), nil // it is right, or somebody else has just put it right
+	case same || level.Generation > t.Generation:
+		// What was taken from the stock that is there has to mean nothing to the next.
+		if err := d.renew(ctx, &t, level.Generation); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.pool.Load(ctx, StockOf(&t)); err != nil {
+		return nil, err
+	}
+	d.restocks.Add(1)
+	d.options.Logger.Info("the stock of a campaign was loaded",
+		"template", template, "generation", t.Generation, "left", t.Left())
+	return d.remember(&t), nil
+}
+
+// renew has the books count a new generation, and reads the campaign again.
+func (d *Desk) renew(ctx context.Context, t *coupon.Template, above int64) error {
+	outcome, err := d.submit(ctx, &coupon.Request{Actor: "claims", Fact: coupon.Restock{Template: t.ID, Above: above}})
+	if err == nil && outcome.Status != coupon.Applied {
+		err = fmt.Errorf("the books answer %s", outcome.Code)
+	}
+	if err != nil {
+		return fmt.Errorf("count a new generation: %w", err)
+	}
+	again, found, err := d.books.Template(ctx, t.ID)
+	if err != nil || !found {
+		return fmt.Errorf("read campaign %s again (there: %t): %w", t.ID, found, err)
+	}
+	*t = again
+	return nil
+}
+
+// StockOf gives what a campaign may still hand out.
+func StockOf(t *coupon.Template) Stock {
+	return Stock{
+		Template: t.ID, Generation: t.Generation, Left: t.Left(), PerPerson: t.PerPerson, PerDay: t.PerDay,
+		Fresh: t.Issued == 0, Until: t.ValidUntil,
+	}
+}
