@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -152,6 +153,21 @@ func (s *Space) CheckState(t testing.TB, id string, want coupon.State) {
 // and those of one coupon in the order of its versions.
 func (s *Space) CheckEvents(t testing.TB, sink *Sink) {
 	t.Helper()
+	s.CheckEventsSeen(t, sink)
+	for i, coupon := range sink.Disorder() {
+		if i < maxViolations {
+			t.Errorf("events out of order: %s", coupon)
+		}
+	}
+}
+
+// CheckEventsSeen checks that the event of every ledger row came out at least once, and was
+// seen by one of the sinks.
+func (s *Space) CheckEventsSeen(t testing.TB, sinks ...*Sink) {
+	t.Helper()
+	seen := func(operation string) bool {
+		return slices.ContainsFunc(sinks, func(sink *Sink) bool { return sink.Seen(operation) })
+	}
 	var operations []string
 	err := s.Store.EachHistory(context.Background(), func(h coupon.History) error {
 		for i := range h.Operations {
@@ -165,18 +181,15 @@ func (s *Space) CheckEvents(t testing.TB, sink *Sink) {
 	testkit.Eventually(t, settleLimit, "every ledger row has its event", func() (bool, string) {
 		missing := 0
 		for _, operation := range operations {
-			if !sink.Seen(operation) {
+			if !seen(operation) {
 				missing++
 			}
 		}
 		return missing == 0, fmt.Sprintf("%d of %d are missing", missing, len(operations))
 	})
-	for i, coupon := range sink.Disorder() {
-		if i < maxViolations {
-			t.Errorf("events out of order: %s", coupon)
-		}
+	for _, sink := range sinks {
+		t.Logf("%d ledger rows, %d events seen: %v", len(operations), sink.Total(), sink.Types())
 	}
-	t.Logf("%d ledger rows, %d events seen: %v", len(operations), sink.Total(), sink.Types())
 }
 
 // DeadLetter is one message that could not be applied.

@@ -25,6 +25,20 @@ func Postgres(t testing.TB) string {
 	return own.String()
 }
 
+// EmptyDatabase creates a database beside the one that Postgres makes schemas in, for a
+// backup to be restored into, and returns its URL. It is dropped when the test ends, with
+// whatever connections there are.
+func EmptyDatabase(t testing.TB) string {
+	t.Helper()
+	server := serviceURL(t, postgresVariable)
+	name := uniqueName(t)
+	admin(t, server, "CREATE DATABASE "+name)
+	t.Cleanup(func() { admin(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
+	own := *server
+	own.Path = "/" + name
+	return own.String()
+}
+
 // admin runs statements on a connection of its own.
 func admin(t testing.TB, server *url.URL, statements ...string) {
 	t.Helper()

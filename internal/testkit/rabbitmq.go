@@ -3,6 +3,7 @@ package testkit
 import (
 	"net/http"
 	"net/url"
+	"sync"
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -37,14 +38,10 @@ func RabbitMQ(t testing.TB) Broker {
 	server, management := serviceURL(t, amqpVariable), serviceURL(t, managementVariable)
 	name := uniqueName(t)
 	b := Broker{ManagementURL: management.String(), VHost: name}
-	b.ask(t, http.MethodPut, nil, nil, "vhosts", name)
-	t.Cleanup(func() {
-		b.ask(t, http.MethodDelete, nil, nil, "vhosts", name)
-		b.ask(t, http.MethodDelete, nil, nil, "users", name)
-	})
 	b.ask(t, http.MethodPut, map[string]string{"password": name, "tags": ""}, nil, "users", name)
-	b.ask(t, http.MethodPut, map[string]string{"configure": everything, "write": everything, "read": everything},
-		nil, "permissions", name, name)
+	t.Cleanup(func() { b.ask(t, http.MethodDelete, nil, nil, "users", name) })
+	b.create(t)
+	t.Cleanup(func() { b.delete(t) })
 
 	own := *server
 	own.User = url.UserPassword(name, name)
@@ -56,6 +53,30 @@ func RabbitMQ(t testing.TB) Broker {
 	}
 	closeConnection(t, conn)
 	return b
+}
+
+func (b Broker) create(t testing.TB) {
+	t.Helper()
+	b.ask(t, http.MethodPut, nil, nil, "vhosts", b.VHost)
+	b.ask(t, http.MethodPut, map[string]string{"configure": everything, "write": everything, "read": everything},
+		nil, "permissions", b.VHost, b.VHost)
+}
+
+func (b Broker) delete(t testing.TB) {
+	t.Helper()
+	b.ask(t, http.MethodDelete, nil, nil, "vhosts", b.VHost)
+}
+
+// Lose takes all data of the virtual host away: connections are closed, and until the test
+// calls found, nobody can connect. What is found then is a new, empty virtual host with its
+// user and the user's rights.
+func (b Broker) Lose(t testing.TB) (found func()) {
+	t.Helper()
+	b.delete(t)
+	once := sync.OnceFunc(func() { b.create(t) })
+	// What the virtual host of a test is deleted by wants to find it.
+	t.Cleanup(once)
+	return once
 }
 
 // CloseConnections makes the broker close every connection that the test has open at this moment, as an operator or a
