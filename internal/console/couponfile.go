@@ -3,7 +3,6 @@ package console
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -25,31 +24,69 @@ const (
 	maxCouponLine = 64 << 10
 )
 
-// The columns of a file of coupons.
+// FileFormat is how a file of coupons is written.
+type FileFormat string
+
+// The formats: CSV with a header row, or one JSON object a line with the columns as its
+// fields.
+const (
+	FileCSV   FileFormat = "csv"
+	FileJSONL FileFormat = "jsonl"
+)
+
+// FileFormatOf tells by its name how a file is written; CSV unless it ends in .jsonl or
+// .ndjson.
+func FileFormatOf(name string) FileFormat {
+	name = strings.ToLower(name)
+	if strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson") {
+		return FileJSONL
+	}
+	return FileCSV
+}
+
+// The columns of files of coupons.
 const (
 	columnCode       = "code"
 	columnTemplate   = "template"
 	columnOwner      = "owner"
+	columnCustomer   = "customer"
 	columnValidFrom  = "valid_from"
 	columnValidUntil = "valid_until"
 	columnBatch      = "batch"
 )
 
-// couponColumns lists the columns in their usual order.
-func couponColumns() []string {
-	return []string{columnCode, columnTemplate, columnOwner, columnValidFrom, columnValidUntil, columnBatch}
+// fileColumns are those that a kind of file may have, in their usual order, of which it
+// needs one.
+type fileColumns struct {
+	all    []string
+	needed string
 }
 
-// A couponFile reads coupons from CSV, one line at a time. Each line stands for
-// itself: what is wrong with one never swallows its neighbours, as an unclosed
-// quote would in a reader that lets fields span lines.
+// importColumns are those of a file of codes, issueColumns those of a list of people.
+func importColumns() fileColumns {
+	return fileColumns{
+		[]string{columnCode, columnTemplate, columnOwner, columnValidFrom, columnValidUntil, columnBatch}, columnCode,
+	}
+}
+
+func issueColumns() fileColumns {
+	return fileColumns{[]string{columnCustomer, columnCode, columnValidFrom, columnValidUntil}, columnCustomer}
+}
+
+// A couponFile reads rows one line at a time. Each line stands for itself: what is wrong
+// with one never swallows its neighbours, as an unclosed quote would in a reader that
+// lets fields span lines.
 type couponFile struct {
-	source    *bufio.Reader
-	zone      *time.Location
-	delimiter rune
-	columns   []string
-	line      int
-	rows      int
+	source  *bufio.Reader
+	zone    *time.Location
+	columns fileColumns
+	// split puts the fields of a line into the values, which are in the order of the
+	// columns; values that a line does not have stay empty.
+	split  func(line string, values []string) error
+	values []string
+	// ahead is a line that was read to find out what the file is.
+	ahead      string
+	line, rows int
 }
 
 // rowError says what is wrong with one row; the next one may be fine.
@@ -59,83 +96,140 @@ func (e *rowError) Error() string { return e.reason }
 
 func badRow(format string, args ...any) error { return &rowError{fmt.Sprintf(format, args...)} }
 
-// openCouponFile reads the header. Plain dates in the file count in zone.
-func openCouponFile(source io.Reader, zone *time.Location) (*couponFile, error) {
-	f := &couponFile{source: bufio.NewReaderSize(source, maxCouponLine), zone: zone, delimiter: ','}
-	header, err := f.next()
+// openCouponFile reads as much as tells what the file is. Plain dates in it count in zone.
+func openCouponFile(
+	source io.Reader, format FileFormat, columns fileColumns, zone *time.Location,
+) (*couponFile, error) {
+	f := &couponFile{
+		source: bufio.NewReaderSize(source, maxCouponLine), zone: zone, columns: columns,
+		values: make([]string, len(columns.all)),
+	}
+	first, err := f.next()
 	switch {
+	case errors.Is(err, io.EOF) && format == FileJSONL:
+		return nil, errors.New("the file is empty: write one object a line, such as " +
+			`{"` + columns.needed + `": "..."}`)
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("the file is empty: the first line has to name the columns, such as " +
-			strings.Join(couponColumns(), ","))
+			strings.Join(columns.all, ","))
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", f.line, err)
 	}
-	if strings.HasPrefix(header, "\xff\xfe") || strings.HasPrefix(header, "\xfe\xff") {
-		return nil, errors.New("the file is UTF-16: save it as CSV in UTF-8")
+	if strings.HasPrefix(first, "\xff\xfe") || strings.HasPrefix(first, "\xfe\xff") {
+		return nil, fmt.Errorf("the file is UTF-16: save it as %s in UTF-8", strings.ToUpper(string(format)))
 	}
-	header = strings.TrimPrefix(header, "\ufeff")
-	if !strings.ContainsRune(header, ',') {
-		for _, other := range ";\t" {
-			if strings.ContainsRune(header, other) {
-				f.delimiter = other
-			}
-		}
+	first = strings.TrimPrefix(first, "\ufeff")
+	if format == FileJSONL {
+		f.split, f.ahead = f.splitObject, first
+		return f, nil
 	}
-	names, err := f.fields(header)
-	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", f.line, err)
-	}
-	return f, f.readHeader(names)
+	f.split, err = f.header(first)
+	return f, err
 }
 
-func (f *couponFile) readHeader(names []string) error {
-	for _, name := range names {
-		name = strings.ToLower(strings.TrimSpace(name))
-		switch {
-		case !slices.Contains(couponColumns(), name):
-			return fmt.Errorf("line %d: there is no column %q: the columns are %s",
-				f.line, name, strings.Join(couponColumns(), ", "))
-		case slices.Contains(f.columns, name):
-			return fmt.Errorf("line %d: column %s is named twice", f.line, name)
+// row reads the values of the next row; io.EOF after the last. A *rowError concerns that
+// row only.
+func (f *couponFile) row() error {
+	text := f.ahead
+	if f.ahead = ""; text == "" {
+		var err error
+		if text, err = f.next(); err != nil {
+			return err
 		}
-		f.columns = append(f.columns, name)
 	}
-	if !slices.Contains(f.columns, columnCode) {
-		return fmt.Errorf("line %d: there is no column %s", f.line, columnCode)
+	if f.rows++; f.rows > MaxCouponRows {
+		return fmt.Errorf("line %d: a file may have %s rows: split it", f.line, thousands(MaxCouponRows))
+	}
+	if !utf8.ValidString(text) {
+		return badRow("the line is not UTF-8")
+	}
+	clear(f.values)
+	if err := f.split(text, f.values); err != nil {
+		return err
+	}
+	for i, value := range f.values {
+		value = strings.TrimSpace(value)
+		if utf8.RuneCountInString(value) > messages.MaxID {
+			return badRow("%s is longer than %d characters", f.columns.all[i], messages.MaxID)
+		}
+		if strings.ContainsFunc(value, unicode.IsControl) {
+			return badRow("%s has a control character in it", f.columns.all[i])
+		}
+		f.values[i] = value
+	}
+	if f.value(f.columns.needed) == "" {
+		return badRow("the %s is empty", f.columns.needed)
 	}
 	return nil
 }
 
-// read gives the next coupon and its line; io.EOF after the last. A *rowError
-// concerns that line only.
-func (f *couponFile) read() (row coupon.ImportCoupon, line int, err error) {
-	text, err := f.next()
-	if err != nil {
+// value gives one of the values of the row.
+func (f *couponFile) value(column string) string {
+	return f.values[slices.Index(f.columns.all, column)]
+}
+
+// coupon gives the next code to import.
+func (f *couponFile) coupon() (row coupon.ImportCoupon, line int, err error) {
+	if err := f.row(); err != nil {
 		return row, f.line, err
 	}
-	if f.rows++; f.rows > MaxCouponRows {
-		return row, f.line, fmt.Errorf("line %d: a file may have %s rows: split it",
-			f.line, thousands(MaxCouponRows))
+	row = coupon.ImportCoupon{
+		Code: f.value(columnCode), Template: f.value(columnTemplate), Owner: f.value(columnOwner),
+		Batch: f.value(columnBatch),
 	}
-	fields, err := f.fields(text)
+	row.ValidFrom, row.ValidUntil, err = f.validity()
+	return row, f.line, err
+}
+
+// person gives the next one who is to get a coupon.
+func (f *couponFile) person() (item coupon.IssueItem, line int, err error) {
+	if err := f.row(); err != nil {
+		return item, f.line, err
+	}
+	item = coupon.IssueItem{Code: f.value(columnCode), Person: f.value(columnCustomer)}
+	item.ValidFrom, item.ValidUntil, err = f.validity()
+	return item, f.line, err
+}
+
+func (f *couponFile) validity() (from, until time.Time, err error) {
+	if from, err = f.instant(columnValidFrom, 0); err != nil {
+		return from, until, err
+	}
+	if until, err = f.instant(columnValidUntil, 1); err != nil {
+		return from, until, err
+	}
+	if !from.IsZero() && !until.IsZero() && !from.Before(until) {
+		return from, until, badRow("%s is not after %s", columnValidUntil, columnValidFrom)
+	}
+	return from, until, nil
+}
+
+// instant reads a time, the zero one where there is none.
+func (f *couponFile) instant(column string, wholeDays int) (time.Time, error) {
+	value := f.value(column)
+	if value == "" {
+		return time.Time{}, nil
+	}
+	at, known := parseInstant(value, f.zone, wholeDays)
+	if !known {
+		return at, badRow("%s is %q: write 2026-12-31 or 2026-12-31T23:59:59+01:00", column, value)
+	}
+	return at, nil
+}
+
+// parseInstant reads an RFC 3339 time, or a plain date. A date counts as a whole day:
+// wholeDays is 1 where the day is still part of the validity.
+func parseInstant(value string, zone *time.Location, wholeDays int) (at time.Time, known bool) {
+	at, err := time.Parse(time.RFC3339Nano, value)
 	if err != nil {
-		return row, f.line, err
-	}
-	if len(fields) != len(f.columns) {
-		return row, f.line, badRow("%s instead of the header's %d", count(len(fields), "field"), len(f.columns))
-	}
-	for i, name := range f.columns {
-		if err := f.set(&row, name, strings.TrimSpace(fields[i])); err != nil {
-			return row, f.line, err
+		if at, err = time.ParseInLocation(time.DateOnly, value, zone); err == nil {
+			at = at.AddDate(0, 0, wholeDays)
 		}
 	}
-	switch {
-	case row.Code == "":
-		return row, f.line, badRow("the code is empty")
-	case !row.ValidFrom.IsZero() && !row.ValidUntil.IsZero() && !row.ValidFrom.Before(row.ValidUntil):
-		return row, f.line, badRow("valid_until is not after valid_from")
+	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
+		return time.Time{}, false
 	}
-	return row, f.line, nil
+	return at.UTC().Truncate(time.Microsecond), true
 }
 
 // next gives the next line that is not blank, without its end.
@@ -172,63 +266,4 @@ func (f *couponFile) skipRest() error {
 			return fmt.Errorf("read the file: %w", err)
 		}
 	}
-}
-
-// fields splits one line. Most lines have no quotes and need no CSV reader.
-func (f *couponFile) fields(line string) ([]string, error) {
-	if !utf8.ValidString(line) {
-		return nil, badRow("the line is not UTF-8")
-	}
-	if !strings.Contains(line, `"`) {
-		return strings.Split(line, string(f.delimiter)), nil
-	}
-	reader := csv.NewReader(strings.NewReader(line))
-	reader.Comma = f.delimiter
-	fields, err := reader.Read()
-	if err != nil {
-		return nil, badRow("the quotes do not match; a field cannot span lines")
-	}
-	return fields, nil
-}
-
-func (f *couponFile) set(row *coupon.ImportCoupon, column, value string) (err error) {
-	if utf8.RuneCountInString(value) > messages.MaxID {
-		return badRow("%s is longer than %d characters", column, messages.MaxID)
-	}
-	if strings.ContainsFunc(value, unicode.IsControl) {
-		return badRow("%s has a control character in it", column)
-	}
-	switch column {
-	case columnCode:
-		row.Code = value
-	case columnTemplate:
-		row.Template = value
-	case columnOwner:
-		row.Owner = value
-	case columnBatch:
-		row.Batch = value
-	case columnValidFrom:
-		row.ValidFrom, err = f.instant(column, value, 0)
-	case columnValidUntil:
-		row.ValidUntil, err = f.instant(column, value, 1)
-	}
-	return err
-}
-
-// instant reads an RFC 3339 time, or a plain date. A date counts as a whole day:
-// wholeDays is 1 where the day is still part of the validity.
-func (f *couponFile) instant(column, value string, wholeDays int) (time.Time, error) {
-	if value == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, value)
-	if err != nil {
-		if at, err = time.ParseInLocation(time.DateOnly, value, f.zone); err == nil {
-			at = at.AddDate(0, 0, wholeDays)
-		}
-	}
-	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
-		return time.Time{}, badRow("%s is %q: write 2026-12-31 or 2026-12-31T23:59:59+01:00", column, value)
-	}
-	return at.UTC().Truncate(time.Microsecond), nil
 }

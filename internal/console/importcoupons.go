@@ -21,6 +21,8 @@ const (
 
 // ImportOptions say how a file of coupons is read.
 type ImportOptions struct {
+	// Format is how the file is written; "" is CSV.
+	Format FileFormat
 	// Template is taken by rows that name none.
 	Template string
 	// Define gives the limits of templates that do not exist yet; nil makes a row
@@ -82,7 +84,7 @@ func (r *importRun) run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return r.interrupted(err)
 		}
-		fact, line, err := r.file.read()
+		fact, line, err := r.file.coupon()
 		var bad *rowError
 		switch {
 		case errors.Is(err, io.EOF):

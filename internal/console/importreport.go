@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -68,7 +69,7 @@ func (r ImportReport) WriteText(w io.Writer) error {
 	return out.err
 }
 
-// ImportCoupons makes the codes of a CSV file coupons, a batch at a time. A code
+// ImportCoupons makes the codes of a file coupons, a batch at a time. A code
 // that is a coupon already is left alone, so the same file may be imported again.
 // Bad rows are counted and passed over. A file that cannot be read as such is an
 // ErrUsage; limits that contradict an existing template are an ErrConflict.
@@ -81,10 +82,11 @@ func (d *Database) ImportCoupons(
 	if err := checkWords(options.Actor, options.Reason); err != nil {
 		return ImportReport{}, err
 	}
+	options.Format = cmp.Or(options.Format, FileCSV)
 	if options.Zone == nil {
 		options.Zone = time.UTC
 	}
-	file, err := openCouponFile(source, options.Zone)
+	file, err := openCouponFile(source, options.Format, importColumns(), options.Zone)
 	if err != nil {
 		return ImportReport{}, Usage(err)
 	}

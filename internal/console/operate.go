@@ -46,6 +46,15 @@ func (d *Database) Carry(ctx context.Context, order Order) (CommandResult, error
 
 // carry asks the engine, without the broker.
 func (d *Database) carry(ctx context.Context, request coupon.Request, shards int) (CommandResult, error) {
+	outcome, err := d.answer(ctx, request, shards)
+	if err != nil {
+		return CommandResult{}, err
+	}
+	return d.result(outcome), nil
+}
+
+// answer gives the engine's own answer.
+func (d *Database) answer(ctx context.Context, request coupon.Request, shards int) (coupon.Outcome, error) {
 	encode := func(changes *coupon.Changes) ([]coupon.OutboxRow, error) {
 		return handlers.Outbox(changes, shards)
 	}
@@ -55,10 +64,10 @@ func (d *Database) carry(ctx context.Context, request coupon.Request, shards int
 		return err
 	})
 	if err != nil {
-		return CommandResult{}, fmt.Errorf("no answer (repeat the command with --key %s, it is done once): %w",
+		return coupon.Outcome{}, fmt.Errorf("no answer (repeat the command with --key %s, it is done once): %w",
 			request.Key, err)
 	}
-	return d.result(outcome), nil
+	return outcome, nil
 }
 
 // request translates the command as a worker does.
@@ -111,6 +120,9 @@ type CommandResult struct {
 	// Next says what to do now; "" when nothing is left to say.
 	Next string `json:"next,omitempty"`
 }
+
+// Refused says that nothing was done.
+func (r CommandResult) Refused() bool { return !r.Accepted }
 
 // RefusalView is why one coupon of a swap could not be had or given up.
 type RefusalView struct {
