@@ -111,7 +111,8 @@ func TestDryRunPredictsAndWritesNothing(t *testing.T) {
 	m.letter("m-bad", "bad", `{"orderId":`)
 	m.letter("m-missing", "missing", `{"orderId":"missing"}`)
 	m.letter("m-old", "old", old)
-	m.applied("m-reuse", "reuse", payment("reuse", time.Now().Add(-2*time.Hour)))
+	// The same id of the same day, with another body.
+	m.applied("m-reuse", "reuse", strings.Replace(payment("reuse", time.Now().Add(-time.Hour)), "{", `{"note":"x",`, 1))
 	m.letter("m-reuse", "reuse", "")
 	const everything = `select (select count(*) from inbox) || ' ' || (select count(*) from order_fact) || ' ' ||
 		(select count(*) from coupon_outbox) || ' ' || (select string_agg(status, '') from dead_letter) || ' ' ||
