@@ -24,6 +24,9 @@ func (tx *transaction) readOrders(ctx context.Context) error {
 	t.query("read the clock", settingsSQL, func(rows pgx.Rows) error {
 		return rows.Scan(&now, nil, nil, nil, nil)
 	})
+	if len(tx.asked.persons) > 0 {
+		t.exec("keep who is who", personsSharedSQL)
+	}
 	if len(tx.asked.admitted) > 0 {
 		t.exec("admit orders", admitOrdersSQL, texts(tx.asked.admitted))
 	}

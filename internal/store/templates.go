@@ -25,8 +25,6 @@ var (
 	writeClaimsSQL string
 	//go:embed sql/dump_claims.sql
 	dumpClaimsSQL string
-	//go:embed sql/link_person.sql
-	linkPersonSQL string
 )
 
 // Template gives a template, and whether it exists.
@@ -57,15 +55,4 @@ func (s *Store) TemplateVersions(ctx context.Context, id string) ([]coupon.Templ
 		return nil, fmt.Errorf("read the versions of template %s: %w", id, err)
 	}
 	return rows, nil
-}
-
-// LinkPerson makes an id, folded, another name of a person from now on, together with the
-// other names that it has. What was counted for the id so far stays counted for it.
-func (s *Store) LinkPerson(ctx context.Context, alias, person, actor string) error {
-	err := s.each(ctx, linkPersonSQL, list(new([]struct{}), func(scanTarget) (n struct{}, err error) { return n, nil }),
-		coupon.FoldPerson(alias), coupon.FoldPerson(person), actor)
-	if err != nil {
-		return fmt.Errorf("link a person: %w", err)
-	}
-	return nil
 }

@@ -1,0 +1,1 @@
+select erase_text($1, $2, $3, $4, $5)

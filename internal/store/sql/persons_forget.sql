@@ -1,0 +1,1 @@
+delete from person_alias where person_id = $1

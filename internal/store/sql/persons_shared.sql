@@ -1,0 +1,2 @@
+-- Whoever acts for a person holds this lock, so that nobody becomes somebody else meanwhile. It comes before all others.
+select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || '.person_alias', 0))

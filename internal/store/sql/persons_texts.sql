@@ -1,0 +1,1 @@
+select place_row, content from texts_naming($1, $2, $3)
