@@ -33,12 +33,9 @@ func TestAnEarlyTimerIsArmedAgain(t *testing.T) {
 			TokenHash: timer.TokenHash, Version: timer.Version,
 		}}
 	}
-	ask(coupon.Created, coupon.Request{At: now, Fact: coupon.DefineTemplate{Template: coupon.Template{
-		ID: "T",
-		Terms: coupon.Terms{
-			Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit,
-		},
-	}}})
+	ask(coupon.Created, coupon.Request{At: now, Fact: coupon.DefineTemplate{
+		Template: coupon.Template{ID: "T", Terms: coupon.Unlimited()},
+	}})
 	ask(coupon.Created, coupon.Request{At: now, Fact: coupon.ImportCoupon{Code: "c1", Template: "T"}})
 	ask(coupon.OK, coupon.Request{At: now, Fact: coupon.OrderPlaced{
 		Order: "A", Customer: "u1", Payable: 100, Lease: 400 * 24 * time.Hour, Wanted: []coupon.Wanted{{Coupon: "c1"}},

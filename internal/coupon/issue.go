@@ -182,10 +182,14 @@ func (w *World) defineTemplate(f DefineTemplate) Outcome {
 	if w.templates[f.Template.ID] != nil {
 		return Outcome{Status: Unchanged, Code: Skipped}
 	}
-	if code, detail := w.create(f.Template); code != OK {
-		return Outcome{Status: Dead, Code: code, Detail: detail}
+	switch code, detail := w.create(f.Template); code {
+	case OK:
+		return Outcome{Status: Applied, Code: Created}
+	case UnknownPolicy:
+		return Outcome{Status: Dead, Code: UnknownPolicy, Detail: detail}
+	default:
+		return Outcome{Status: Dead, Code: InvalidTerms, Detail: detail}
 	}
-	return Outcome{Status: Applied, Code: Created}
 }
 
 // create brings a template into being, or says why not.

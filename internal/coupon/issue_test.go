@@ -21,10 +21,7 @@ func TestATemplateNeedsItsPolicy(t *testing.T) {
 	} {
 		var got coupon.Outcome
 		request := coupon.Request{At: now, Fact: coupon.DefineTemplate{Template: coupon.Template{
-			ID: string(rune('a' + version)),
-			Terms: coupon.Terms{
-				PolicyVersion: version,
-			},
+			ID: string(rune('a' + version)), Terms: coupon.Terms{PolicyVersion: version},
 		}}}
 		err := ledger.Apply(context.Background(), []coupon.Request{request}, func(w *coupon.World) {
 			got = coupon.Decide(w, &request)

@@ -199,6 +199,7 @@ func TestKinds(t *testing.T) {
 		coupon.LockCoupon{}, coupon.RedeemRequested{}, coupon.RenewLease{}, coupon.ReleaseLease{},
 		coupon.RedeemCoupon{}, coupon.ReturnCoupon{}, coupon.SwapCoupons{}, coupon.VoidCoupon{}, coupon.ReverseChange{}, coupon.ResolveReview{},
 		coupon.SettleOrder{}, coupon.SettleLease{}, coupon.ReportOrphan{}, coupon.EndFlow{}, coupon.ReportFault{},
+		coupon.ClaimCoupon{}, coupon.IssueCoupons{}, coupon.CreateTemplate{}, coupon.EditTemplate{}, coupon.Restock{},
 	} {
 		if name := fmt.Sprintf("%T", fact); name != "coupon."+coupon.Kind(fact) || kinds[name] {
 			t.Errorf("%s is called %s", name, coupon.Kind(fact))

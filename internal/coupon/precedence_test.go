@@ -86,14 +86,9 @@ func (s *scene) answer(now time.Time) coupon.Code {
 
 func newScene() *scene {
 	return &scene{
-		coupon: &coupon.Coupon{ID: "c1", Template: "T1", Owner: "u1", State: coupon.Available, Version: 2},
-		template: coupon.Template{
-			ID: "T1",
-			Terms: coupon.Terms{
-				Status: coupon.TemplateActive, Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit,
-			},
-		},
-		uses: coupon.Uses{Template: "T1", Person: "u1"},
+		coupon:   &coupon.Coupon{ID: "c1", Template: "T1", Owner: "u1", State: coupon.Available, Version: 2},
+		template: coupon.Template{ID: "T1", Terms: coupon.Unlimited()},
+		uses:     coupon.Uses{Template: "T1", Person: "u1"},
 	}
 }
 

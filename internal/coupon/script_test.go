@@ -14,12 +14,23 @@ import (
 
 var update = flag.Bool("update", false, "write the answers into the tables, and the diagram into the documents")
 
+// scenery is what a story is played on: it does one step and gives the cells that come of
+// it, or nil for a step that only prepares the others.
+type scenery interface {
+	step(where string, words []string) []string
+}
+
 // TestTables plays the tables in testdata. A table is text: a line with == begins
 // a story, each line after it is one step, and behind the first bar stands what
 // came of it: answer, coupons, ledger rows, events, reviews. Lines with # are for
 // people. The invariants hold after every step.
 func TestTables(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
+	playTables(t, "testdata/*.txt", func(t *testing.T) scenery { return newStage(t) })
+}
+
+func playTables(t *testing.T, pattern string, set func(*testing.T) scenery) {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no tables: %v", err)
 	}
@@ -32,7 +43,7 @@ func TestTables(t *testing.T) {
 			}
 			var played strings.Builder
 			for _, story := range stories(string(text)) {
-				played.WriteString(story.play(t))
+				played.WriteString(story.play(set(t)))
 			}
 			switch {
 			case *update:
@@ -66,9 +77,7 @@ func stories(text string) []story {
 }
 
 // play runs the steps of a story and gives its text with what came of them.
-func (s story) play(t *testing.T) string {
-	t.Helper()
-	stage := newStage(t)
+func (s story) play(stage scenery) string {
 	rows := make([][]string, len(s.lines))
 	var widths []int
 	for i, line := range s.lines {

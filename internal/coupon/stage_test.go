@@ -31,12 +31,8 @@ func newStage(t *testing.T) *stage {
 	s.now = s.start
 	s.rules.Version = 7
 	s.ledger = simulate.NewLedger(func() time.Time { return s.now }, coupon.DefaultRules(), simulate.NewSource("s"))
-	s.offer = coupon.Template{
-		ID: "T1",
-		Terms: coupon.Terms{
-			Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: s.rules.Version, ValidUntil: s.start.Add(30 * 24 * time.Hour),
-		},
-	}
+	s.offer = coupon.Template{ID: "T1", Terms: coupon.Unlimited()}
+	s.offer.PolicyVersion, s.offer.ValidUntil = s.rules.Version, s.start.Add(30*24*time.Hour)
 	return s
 }
 

@@ -71,12 +71,9 @@ func root(t *testing.T, seed string) *branch {
 	b := &branch{now: start.Add(time.Hour)}
 	rules := coupon.DefaultRules()
 	b.ledger = NewLedger(func() time.Time { return b.now }, rules, NewSource(seed))
-	b.decide(t, coupon.Request{Fact: coupon.DefineTemplate{Template: coupon.Template{
-		ID: "T1",
-		Terms: coupon.Terms{
-			Budget: 9, UsesPerPerson: 1,
-		},
-	}}})
+	b.decide(t, coupon.Request{Fact: coupon.DefineTemplate{
+		Template: coupon.Template{ID: "T1", Terms: coupon.Terms{Budget: 9, UsesPerPerson: 1}},
+	}})
 	b.decide(t, coupon.Request{Fact: coupon.ImportCoupon{Code: "c1", Template: "T1", Owner: "u1"}})
 	return b
 }

@@ -73,12 +73,9 @@ func deliver(t *rapid.T, messages []told, times []int) outcome {
 			t.Fatalf("%+v: %v %v", request.Fact, broken, err)
 		}
 	}
-	decide(coupon.Request{Fact: coupon.DefineTemplate{Template: coupon.Template{
-		ID: "T1",
-		Terms: coupon.Terms{
-			Budget: 9, UsesPerPerson: 9,
-		},
-	}}})
+	decide(coupon.Request{Fact: coupon.DefineTemplate{
+		Template: coupon.Template{ID: "T1", Terms: coupon.Terms{Budget: 9, UsesPerPerson: 9}},
+	}})
 	for _, code := range []string{"c1", "c2"} {
 		decide(coupon.Request{Fact: coupon.ImportCoupon{Code: code, Template: "T1", Owner: "u1"}})
 	}

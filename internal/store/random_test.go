@@ -199,12 +199,9 @@ func (g *traffic) definition(now time.Time) coupon.Fact {
 		}}
 	case 1:
 		n := g.random.IntN(4)
-		template := coupon.Template{
-			ID: fmt.Sprint("t", n),
-			Terms: coupon.Terms{
-				Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, ValidDays: 10 * n, PolicyVersion: g.model.policies[g.random.IntN(len(g.model.policies))].Version, Transferable: n == 3, Zone: "Europe/Berlin",
-			},
-		}
+		template := coupon.Template{ID: fmt.Sprint("t", n), Terms: coupon.Unlimited()}
+		template.PolicyVersion = g.model.policies[g.random.IntN(len(g.model.policies))].Version
+		template.ValidDays, template.Transferable, template.Zone = 10*n, n == 3, "Europe/Berlin"
 		switch n {
 		case 1:
 			template.Budget = 3

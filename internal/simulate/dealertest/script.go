@@ -69,12 +69,8 @@ func (s *script) define() {
 	version := s.Policies
 	define := func(id string, full policy.Decision, change func(*coupon.Template)) {
 		version++
-		template := coupon.Template{
-			ID: s.Space + id,
-			Terms: coupon.Terms{
-				Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, PolicyVersion: version,
-			},
-		}
+		template := coupon.Template{ID: s.Space + id, Terms: coupon.Unlimited()}
+		template.PolicyVersion = version
 		change(&template)
 		s.fact(coupon.Created, coupon.DefinePolicy{Policy: policy.Policy{
 			Version: version, Full: full, Partial: policy.Keep, Chargeback: policy.Keep, BudgetBack: true,

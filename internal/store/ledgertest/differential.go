@@ -114,12 +114,10 @@ func (p *pair) setUp(rt *rapid.T) {
 func (p *pair) define(t rapid.TB, rules policy.Policy, budget, perPerson int64, owner func() string) {
 	rules.Version = 1000 + int64(p.number)
 	p.send(t, coupon.Request{Fact: coupon.DefinePolicy{Policy: rules}})
-	p.send(t, coupon.Request{Fact: coupon.DefineTemplate{Template: coupon.Template{
-		ID: p.space + "T",
-		Terms: coupon.Terms{
-			Budget: budget, UsesPerPerson: perPerson, PolicyVersion: rules.Version, ValidUntil: start.Add(3 * time.Hour),
-		},
-	}}})
+	template := coupon.Template{ID: p.space + "T", Terms: coupon.Terms{
+		Budget: budget, UsesPerPerson: perPerson, PolicyVersion: rules.Version, ValidUntil: start.Add(3 * time.Hour),
+	}}
+	p.send(t, coupon.Request{Fact: coupon.DefineTemplate{Template: template}})
 	for i := range pairCoupons {
 		p.send(t, coupon.Request{Fact: coupon.ImportCoupon{Code: p.coupon(i), Template: p.space + "T", Owner: owner()}})
 	}
