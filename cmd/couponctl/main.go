@@ -34,7 +34,8 @@ type cli struct {
 
 	Migrate    migrateCommand            `cmd:"" help:"Change the database schema."`
 	Topology   topologyCommand           `cmd:"" help:"Show, apply or compare the broker layout."`
-	Coupons    couponsCommand            `cmd:"" help:"Import coupons, or show one."`
+	Templates  templatesCommand          `cmd:"" help:"Make, change and show what coupons have in common: campaigns."`
+	Coupons    couponsCommand            `cmd:"" help:"Import or issue coupons, or show one."`
 	Timeline   timelineCommand           `cmd:"" help:"Tell everything that ever touched a coupon."`
 	Lock       lockCommand               `cmd:"" help:"Lease a coupon to a quote."`
 	Renew      renewCommand              `cmd:"" help:"Give a lease a later deadline."`

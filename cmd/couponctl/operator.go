@@ -53,6 +53,18 @@ func (g given) carry(s *session, reason string, m func(messages.CommandHead) mes
 
 // ask has something carried out under a key, and prints the answer.
 func (g given) ask(s *session, what func(d *console.Database, key string) (console.CommandResult, error)) error {
+	return ask(g, s, what)
+}
+
+// answer is what a command was answered.
+type answer interface {
+	console.Result
+	// Refused says that nothing was done.
+	Refused() bool
+}
+
+// ask has something carried out under the key that is given, or a drawn one.
+func ask[A answer](g given, s *session, what func(d *console.Database, key string) (A, error)) error {
 	if g.OutboxShards < 1 || g.OutboxShards > 1024 {
 		return console.Usage(fmt.Errorf("--outbox-shards %d: choose 1 to 1024", g.OutboxShards))
 	}
@@ -78,7 +90,7 @@ func (g given) ask(s *session, what func(d *console.Database, key string) (conso
 		if err := s.write(result); err != nil {
 			return err
 		}
-		if !result.Accepted {
+		if result.Refused() {
 			return errRefused
 		}
 		return nil

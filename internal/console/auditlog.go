@@ -54,6 +54,8 @@ type AuditEntry struct {
 	Arguments json.RawMessage   `json:"arguments,omitempty"`
 	Before    []coupon.Standing `json:"before,omitempty"`
 	After     []coupon.Standing `json:"after,omitempty"`
+	// Terms tell what a command changed in a template.
+	Terms []TermChange `json:"terms,omitempty"`
 }
 
 // AuditLog reads one page of what people did by hand.
@@ -81,10 +83,36 @@ func (d *Database) AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error
 			Before: r.Before, After: r.After,
 		})
 	}
-	return page, nil
+	return page, d.tellTerms(ctx, page.Entries)
 }
 
-// change tells in short what became of the coupons.
+// tellTerms adds what commands changed in templates, which the versions of those tell.
+func (d *Database) tellTerms(ctx context.Context, entries []AuditEntry) error {
+	about := func(e *AuditEntry) bool {
+		return (e.Action == "CreateTemplate" || e.Action == "EditTemplate") && e.Outcome == coupon.OK
+	}
+	var ids, causes []string
+	for i := range entries {
+		if about(&entries[i]) {
+			ids, causes = append(ids, entries[i].Subject), append(causes, entries[i].MessageID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	edits, err := d.templateEdits(ctx, ids, causes)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		if e := &entries[i]; about(e) {
+			e.Terms = edits[editKey{e.Subject, e.MessageID}]
+		}
+	}
+	return nil
+}
+
+// change tells in short what became of the coupons, or of the template.
 func (e AuditEntry) change() string {
 	before := map[string]coupon.Standing{}
 	for _, s := range e.Before {
@@ -96,6 +124,9 @@ func (e AuditEntry) change() string {
 			parts = append(parts, fmt.Sprintf("%s v%d %s -> v%d %s", after.Coupon, was.Version, was.State,
 				after.Version, after.State))
 		}
+	}
+	for _, change := range e.Terms {
+		parts = append(parts, change.String())
 	}
 	if len(parts) == 0 && e.Count > 0 {
 		return count(e.Count, "coupon")

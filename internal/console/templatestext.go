@@ -87,3 +87,33 @@ func limitOrNone(limit *int64) string {
 	}
 	return thousands(*limit)
 }
+
+// WriteText prints what each template needs, term by term, and the counts.
+func (p TemplatePlan) WriteText(w io.Writer) error {
+	out := lines{w: w}
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		outcome := ""
+		if step.refused {
+			outcome = ": refused, " + string(step.Outcome)
+		}
+		out.addf("%-10s %s%s", step.Action, step.Template, outcome)
+		for _, change := range step.Changes {
+			out.addf("           %s", change)
+		}
+		if step.Next != "" {
+			out.addf("           next: %s", step.Next)
+		}
+	}
+	verb := ""
+	if p.DryRun {
+		verb = "would be "
+	}
+	out.addf("%s: %s %screated, %s %sedited, %s unchanged, %s refused", count(len(p.Steps), "template"),
+		thousands(int64(p.Created)), verb, thousands(int64(p.Edited)), verb, thousands(int64(p.Unchanged)),
+		thousands(int64(p.Refused)))
+	if p.Refused > 0 && !p.Done && !p.DryRun {
+		out.addf("nothing was changed")
+	}
+	return out.err
+}
