@@ -153,13 +153,16 @@ func (s *Store) Link(ctx context.Context, l Link) (done Linked, err error) {
 	alias, person := coupon.FoldPerson(l.Alias), coupon.FoldPerson(l.Person)
 	for _, id := range []string{alias, person} {
 		if id == "" || strings.HasPrefix(id, pseudonymPrefix) {
-			return done, fmt.Errorf("link persons: %w", ErrNoPerson)
+			return done, wrapLink(ErrNoPerson)
 		}
+	}
+	if alias == person {
+		return done, wrapLink(ErrSamePerson)
 	}
 	for linked := false; ; linked = true {
 		orders, err := s.ordersOf(ctx, alias)
 		if err != nil {
-			return done, fmt.Errorf("link persons: %w", err)
+			return done, wrapLink(err)
 		}
 		if linked && len(orders) == 0 {
 			return done, nil

@@ -1,5 +1,5 @@
 -- What somebody holds as one person stays, although it may be more than one may hold. The new generation lets the pool
--- of claims be filled anew, with the persons that there are now; it says nothing new about what is sold out.
+-- of claims be filled anew, with the persons that there are now, and says nothing new about what is sold out.
 update coupon_template t
 set uses_most = case
         when t.uses_per_person <> -1 and u.held > t.uses_per_person then greatest(t.uses_most, u.held)
