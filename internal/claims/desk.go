@@ -36,6 +36,17 @@ type Refusal struct {
 	Code    coupon.Code
 }
 
+// Rejection gives the event that tells the world of a refusal.
+func Rejection(r Refusal, now time.Time) coupon.Event {
+	event := coupon.Event{
+		Kind: coupon.EventClaimRejected, Refused: r.Code, Cause: r.Request.ID, Trace: r.Request.Trace, At: now,
+	}
+	if f, claim := r.Request.Fact.(coupon.ClaimCoupon); claim {
+		event.Template, event.Batch, event.Customer = f.Template, f.Batch, coupon.FoldPerson(f.Person)
+	}
+	return event
+}
+
 // Teller tells the askers and the world of refusals; there are as many errors as refusals.
 type Teller interface {
 	Tell(ctx context.Context, refusals []Refusal) []error
@@ -134,7 +145,21 @@ func (d *Desk) SubmitAll(ctx context.Context, requests []coupon.Request) ([]coup
 			return []coupon.Outcome{outcome}, []error{err}
 		}
 	}
-	return d.engine.SubmitAll(ctx, requests)
+	outcomes, errs := d.engine.SubmitAll(ctx, requests)
+	for i := range requests {
+		if f, edit := requests[i].Fact.(coupon.EditTemplate); edit && errs[i] == nil && outcomes[i].Status == coupon.Applied {
+			d.edited(ctx, f.Template)
+		}
+	}
+	return outcomes, errs
+}
+
+// edited has the pool take the stock of an edited campaign. When that fails, a survey
+// sees it later.
+func (d *Desk) edited(ctx context.Context, template string) {
+	if _, err := d.restock(ctx, template, missing); err != nil {
+		d.options.Logger.Warn("the pool does not know yet of an edited campaign", "template", template, "error", err)
+	}
 }
 
 // claim answers one claim.

@@ -41,6 +41,8 @@ const (
 	FaultStaleFlow Fault = "STALE_FLOW"
 	// FaultDrift: a counter is not what it counts.
 	FaultDrift Fault = "DRIFT"
+	// FaultQuotaDrift: the pool in front of the engine does not hold what a campaign has left.
+	FaultQuotaDrift Fault = "QUOTA_DRIFT"
 )
 
 // What is looked for in the exports of other systems.

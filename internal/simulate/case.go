@@ -33,6 +33,8 @@ type Setup struct {
 	Coupons   *map[string]CouponSetup  `json:"coupons"`
 	Config    ConfigSetup              `json:"config"`
 	Identity  map[string]string        `json:"identity"`
+	// RedisLoaded says whether the pool has the stocks of the templates; it has if absent.
+	RedisLoaded *bool `json:"redisLoaded"`
 }
 
 // TemplateSetup describes a template; a nil limit does not exist.
@@ -103,6 +105,7 @@ type Step struct {
 	Fact       string          `json:"fact"`
 	Codes      []string        `json:"codes"`
 	Template   string          `json:"template"`
+	Set        json.RawMessage `json:"set"`
 
 	// Of commands.
 	Coupon          string          `json:"coupon"`

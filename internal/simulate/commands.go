@@ -22,7 +22,7 @@ func (r *run) command(ctx context.Context, step *Step) (coupon.Fact, error) {
 	case "Lock":
 		f := coupon.LockCoupon{Coupon: id, Order: r.name(step.Order), Lease: term}
 		if step.Customer != nil {
-			f.Customer = r.person(*step.Customer)
+			f.Customer = r.name(*step.Customer)
 		}
 		return f, nil
 	case "Renew":

@@ -24,7 +24,7 @@ func supported(operation string) bool {
 	switch operation {
 	case "OrderPlaced", "PaymentSucceeded", "OrderClosed", "RefundApproved",
 		"LeaseExpiryDue", "Import", "ExpireScan", "Reconcile",
-		"Lock", "Renew", "Redeem", "Release", "Swap", "Void", "Reverse":
+		"Lock", "Renew", "Redeem", "Release", "Swap", "Void", "Reverse", "Claim", "EditTemplate", "EraseCustomer":
 		return true
 	default:
 		return false
@@ -60,6 +60,10 @@ func (r *run) fact(ctx context.Context, step *Step) (coupon.Fact, error) {
 		}, nil
 	case "LeaseExpiryDue":
 		return r.leaseDue(ctx, step)
+	case "Claim":
+		return r.claim(step), nil
+	case "EditTemplate":
+		return r.edit(ctx, step)
 	default:
 		return r.command(ctx, step)
 	}
@@ -74,7 +78,7 @@ func (r *run) placed(ctx context.Context, step *Step) (coupon.Fact, error) {
 		Supersedes: r.name(step.Supersedes), Parent: r.name(step.Parent),
 	}
 	if step.Customer != nil {
-		f.Customer = r.person(*step.Customer)
+		f.Customer = r.name(*step.Customer)
 	}
 	if step.Payable != nil {
 		f.Payable = *step.Payable

@@ -59,7 +59,7 @@ func TestEachAssertion(t *testing.T) {
 		{"decision", `"KEEP:PARTIAL"`, `[]`, "expected [], got [KEEP:PARTIAL]"},
 		{"count", `{"USED":1,"AVAILABLE":1,"VOID":0}`, `{"USED":2}`, "USED: expected 2"},
 		{"nCoupons", `2`, `1`, "expected 1, got 2"},
-		{"quota", `{"T1":{"issued":0}}`, `{"T1":{"issued":2}}`, "T1: expected 2 issued by claims, got 0"},
+		{"quota", `{"T1":{"issued":0}}`, `{"T1":{"issued":2}}`, "T1: expected 2 issued, got 0"},
 		{"quota", `{}`, `{"T1":{"redisRemaining":2}}`, "T1: expected 2 remaining"},
 	} {
 		right := runText(t, fmt.Sprintf(strings.ReplaceAll(story, "\n", ""), fmt.Sprintf("%q:%s", c.name, c.right)))
@@ -102,7 +102,12 @@ func TestVerdicts(t *testing.T) {
 		{"another shape", `{"id":"X","sequence":[{"do":"OrderPlaced","coupons":"c1"}]}`, Failed, "line 1: json"},
 		{"nothing done", `{"id":"X"}`, Failed, "a case needs a sequence"},
 		{"an operation", `{"id":"X","sequence":[{"do":"Dance"}]}`, Unsupported, "Dance"},
-		{"an operation behind others", `{"id":"X","sequence":[` + fmt.Sprintf(placed, "") + `,{"do":"Claim"}]}`, Unsupported, "Claim"},
+		{"an operation behind others", `{"id":"X","sequence":[` + fmt.Sprintf(placed, "") + `,{"do":"Dance"}]}`, Unsupported, "Dance"},
+		{"an edit of what no template has", `{"id":"X","sequence":[{"do":"EditTemplate","set":{"color":"red"}}]}`, Unsupported, "EditTemplate of color"},
+		{"an edit to a list", `{"id":"X","sequence":[{"do":"EditTemplate","set":[]}]}`, Failed, "set: json"},
+		{"an edit to another shape", `{"id":"X","sequence":[{"do":"EditTemplate","set":{"total":"many"}}]}`, Failed, "set total"},
+		{"an edit to no policy", `{"id":"X","sequence":[{"do":"EditTemplate","set":{"policy":{"full":"SHRED"}}}]}`, Failed, "SHRED"},
+		{"nobody to erase", `{"id":"X","sequence":[{"do":"EraseCustomer"}]}`, Unsupported, "EraseCustomer"},
 		{"an assertion", `{"id":"X","sequence":[` + fmt.Sprintf(placed, "") + `],"right":{"assert":{"mood":1}}}`, Unsupported, "assert mood"},
 		{"a fault", `{"id":"X","sequence":[` + fmt.Sprintf(placed, `,"fault":"flood"`) + `]}`, Unsupported, "fault flood"},
 		{"a time", `{"id":"X","sequence":[{"t":"soon","do":"ExpireScan"}]}`, Failed, `instant "soon"`},

@@ -156,6 +156,16 @@ func (l *Ledger) Answer(_ context.Context, key string) (*coupon.Answer, error) {
 	return nil, nil
 }
 
+// Template gives a template, and whether it exists.
+func (l *Ledger) Template(_ context.Context, id string) (coupon.Template, bool, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if template := l.templates[id]; template != nil {
+		return *template, true, nil
+	}
+	return coupon.Template{}, false, nil
+}
+
 // Flow gives the steps of a redemption at a till, first to last.
 func (l *Ledger) Flow(_ context.Context, redeemNo string) ([]coupon.FlowRow, error) {
 	l.mutex.Lock()

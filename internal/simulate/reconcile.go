@@ -27,6 +27,11 @@ func (r *run) reconcile(ctx context.Context, step *Step, index int) (string, err
 		return "", err
 	}
 	findings = append(findings, told...)
+	drifts, err := r.drifts(ctx)
+	if err != nil {
+		return "", err
+	}
+	findings = append(findings, drifts...)
 	if len(findings) == 0 {
 		return "REPORT:CLEAN", nil
 	}

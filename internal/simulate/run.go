@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"couponlease/internal/claims"
 	"couponlease/internal/coupon"
 )
 
@@ -20,6 +21,9 @@ type Backend interface {
 	History(ctx context.Context, id string) (coupon.History, bool, error)
 	Order(ctx context.Context, id string) (*coupon.Order, error)
 	Expirable(ctx context.Context, cursor string, limit int) ([]string, error)
+	Template(ctx context.Context, id string) (coupon.Template, bool, error)
+	Answer(ctx context.Context, key string) (*coupon.Answer, error)
+	LinkPerson(ctx context.Context, alias, person, actor string) error
 }
 
 // auditor is a backend that can judge everything it holds, because it holds one
@@ -46,15 +50,22 @@ type run struct {
 	t0    time.Time
 	now   time.Time
 
-	coupons []string
-	orders  []string
-	events  []coupon.Event
-	reviews []coupon.ReviewRow
-	decided []coupon.RefundDecision
+	coupons, templates []string
+	orders             []string
+	events             []coupon.Event
+	reviews            []coupon.ReviewRow
+	decided            []coupon.RefundDecision
 	// first is when each fact happened, by event id: a message that comes again
 	// tells of the same moment.
 	first   map[string]time.Time
 	results []string
+
+	// pool and desk are what claims go through; edits counts the changes to templates, and
+	// quotas are how those stand at the end.
+	pool   *Pool
+	desk   *claims.Desk
+	edits  int64
+	quotas map[string]quota
 }
 
 func newRun(c *Case, open Open, space string) *run {
@@ -81,6 +92,7 @@ func newRun(c *Case, open Open, space string) *run {
 	// A case may tell of a fact long before or after its delivery.
 	rules.FutureTolerance = 100 * 365 * 24 * time.Hour
 	r.backend = open(func() time.Time { return r.now }, rules, NewSource(r.space))
+	r.openDesk()
 	return r
 }
 
@@ -170,6 +182,8 @@ func (r *run) do(ctx context.Context, step *Step, index int) (string, error) {
 		return r.expireScan(ctx)
 	case "Reconcile":
 		return r.reconcile(ctx, step, index)
+	case "EraseCustomer":
+		return r.erase(ctx, step)
 	}
 	fact, err := r.fact(ctx, step)
 	if err != nil {
@@ -177,9 +191,9 @@ func (r *run) do(ctx context.Context, step *Step, index int) (string, error) {
 	}
 	request := r.request(step, index, fact)
 	if _, command := fact.(coupon.Command); command {
-		request.Key = r.name(cmp.Or(step.Key, fmt.Sprintf("step-%d", index)))
+		request.Key = r.name(cmp.Or(step.Key, step.Request, fmt.Sprintf("step-%d", index)))
 	}
-	outcome, err := r.apply(ctx, request)
+	outcome, err := r.submit(ctx, request)
 	if outcome.Answer != nil { // a repeated command is answered as it was
 		return string(outcome.Answer.Code), err
 	}

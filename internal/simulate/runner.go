@@ -90,7 +90,8 @@ func (c *Case) orders() ([][]int, error) {
 	return Interleavings(c.Sequence), nil
 }
 
-func (r *run) whole(ctx context.Context, order []int) (string, error) {
+func (r *run) whole(ctx context.Context, order []int) (wrong string, err error) {
+	defer func() { err = errors.Join(err, r.close(ctx)) }()
 	if err := r.play(ctx, order); err != nil {
 		return "", err
 	}

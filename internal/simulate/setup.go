@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"couponlease/internal/claims"
 	"couponlease/internal/coupon"
 	"couponlease/internal/policy"
 )
@@ -42,7 +43,13 @@ func (r *run) prepare(ctx context.Context) error {
 			templates[id] = TemplateSetup{}
 		}
 	}
-	for index, id := range sortedKeys(templates) {
+	for _, alias := range sortedKeys(r.c.Setup.Identity) {
+		if err := r.backend.LinkPerson(ctx, r.name(alias), r.name(r.c.Setup.Identity[alias]), "case"); err != nil {
+			return err
+		}
+	}
+	r.templates = sortedKeys(templates)
+	for index, id := range r.templates {
 		if err := r.defineTemplate(ctx, id, templates[id], int64(index)); err != nil {
 			return fmt.Errorf("template %s: %w", id, err)
 		}
@@ -54,6 +61,18 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	r.events = nil
 	return nil
+}
+
+// fill gives the pool the stock of a template, unless the case says that it has none.
+func (r *run) fill(ctx context.Context, id string) error {
+	if loaded := r.c.Setup.RedisLoaded; loaded != nil && !*loaded {
+		return nil
+	}
+	t, _, err := r.backend.Template(ctx, id)
+	if err != nil || !t.Rationed() {
+		return err
+	}
+	return r.pool.Load(ctx, claims.StockOf(&t))
 }
 
 // template gives the template meant where none is named: T1, or the only one.
@@ -74,7 +93,7 @@ func (r *run) issue(ctx context.Context, code string, setup CouponSetup) error {
 		}
 	}
 	f := coupon.ImportCoupon{
-		Code: r.code(code), Template: r.name(r.template(setup.Template)), Owner: r.person(owner),
+		Code: r.code(code), Template: r.name(r.template(setup.Template)), Owner: r.name(owner),
 	}
 	if setup.From != nil {
 		f.ValidFrom = setup.From.From(r.t0)
@@ -93,14 +112,6 @@ func (r *run) issue(ctx context.Context, code string, setup CouponSetup) error {
 	return nil
 }
 
-// person resolves an alias to the one person behind it.
-func (r *run) person(id string) string {
-	if alias, known := r.c.Setup.Identity[id]; known {
-		id = alias
-	}
-	return r.name(id)
-}
-
 func (r *run) defineTemplate(ctx context.Context, id string, setup TemplateSetup, index int64) error {
 	rules, err := setup.Policy.policy(policyVersion(r.space, index))
 	if err != nil {
@@ -117,8 +128,14 @@ func (r *run) defineTemplate(ctx context.Context, id string, setup TemplateSetup
 	if _, err := r.apply(ctx, coupon.Request{At: r.now, Fact: coupon.DefinePolicy{Policy: rules}}); err != nil {
 		return err
 	}
-	_, err = r.apply(ctx, coupon.Request{At: r.now, Fact: coupon.DefineTemplate{Template: template}})
-	return err
+	outcome, err := r.apply(ctx, coupon.Request{At: r.now, Fact: coupon.DefineTemplate{Template: template}})
+	if err == nil && outcome.Code != coupon.Created {
+		err = fmt.Errorf("not defined: %s %s", outcome.Code, outcome.Detail)
+	}
+	if err != nil {
+		return err
+	}
+	return r.fill(ctx, template.ID)
 }
 
 // until reads the end of validity: absent is the default, null is none.

@@ -18,7 +18,9 @@ var freeCouponsSQL string
 func (s *Store) Under(rules coupon.Rules, source coupon.Source, now func() time.Time) *Store {
 	options := s.options
 	options.Rules, options.Source, options.Now = rules, source, now
-	return &Store{pool: s.pool, options: options, policies: map[int64]policy.Policy{}}
+	return &Store{
+		pool: s.pool, options: options, policies: map[int64]policy.Policy{}, restocking: make(chan struct{}, 1),
+	}
 }
 
 // clock gives the time that counts when the database's clock says now.
