@@ -38,7 +38,7 @@ func lockedSource() coupon.Source {
 			defer mutex.Unlock()
 			return source.ID()
 		},
-		Token: source.Token,
+		Token: source.Token, Code: source.Code, Zone: source.Zone,
 	}
 }
 
@@ -48,14 +48,22 @@ func (b *bench) pass(d time.Duration) { b.clock.Add(d.Microseconds()) }
 
 // apply runs requests in one transaction.
 func (b *bench) apply(ctx context.Context, requests ...coupon.Request) ([]coupon.Outcome, error) {
-	outcomes := make([]coupon.Outcome, len(requests))
-	err := b.ledger.Apply(ctx, requests, func(world *coupon.World) {
+	outcomes, _, err := b.change(ctx, requests...)
+	return outcomes, err
+}
+
+// change does so and tells what was written.
+func (b *bench) change(ctx context.Context, requests ...coupon.Request) (
+	outcomes []coupon.Outcome, changes *coupon.Changes, err error,
+) {
+	outcomes = make([]coupon.Outcome, len(requests))
+	err = b.ledger.Apply(ctx, requests, func(world *coupon.World) {
 		for i := range requests {
 			outcomes[i] = coupon.Decide(world, &requests[i])
 		}
-		world.Seal()
+		changes = world.Seal()
 	})
-	return outcomes, err
+	return outcomes, changes, err
 }
 
 // request gives a fact as a message under an id.

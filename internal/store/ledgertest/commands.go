@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -20,8 +21,13 @@ func (b *bench) command(key string, fact coupon.Command) coupon.Request {
 	return r
 }
 
+// contentHash is that of what a fact says; what it points to would be printed as an address.
 func contentHash(fact coupon.Fact) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%T %+v", fact, fact))
+	content, err := json.Marshal(fact)
+	if err != nil {
+		panic(fmt.Sprintf("%T: %v", fact, err))
+	}
+	return sha256.Sum256(fmt.Appendf(content, "%T", fact))
 }
 
 // order runs one command and gives its outcome, whose code must be as wanted.

@@ -42,6 +42,9 @@ func Differential(t *testing.T, oracle, subject Open) {
 	p := newPair(t, oracle, subject, worlds)
 	p.commands(t)
 	p.count(t, seen)
+	worlds++
+	p = newPair(t, oracle, subject, worlds)
+	p.campaigns(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		worlds++
 		p := newPair(t, oracle, subject, worlds)
@@ -71,6 +74,10 @@ type pair struct {
 	sent    int
 	scans   int
 	history []coupon.Request
+	// issued counts the coupons that are there from the beginning; made are those that came
+	// later, in their order.
+	issued int
+	made   []string
 }
 
 func newPair(t *testing.T, oracle, subject Open, number int) *pair {
@@ -98,7 +105,16 @@ const (
 )
 
 func (p *pair) coupon(i int) string { return fmt.Sprintf("%sc%d", p.space, i) }
-func (p *pair) order(i int) string  { return fmt.Sprintf("%sorder-%d", p.space, i) }
+
+// began are the coupons that are there from the beginning, if any are.
+func (p *pair) began() (ids []string) {
+	for i := range p.issued {
+		ids = append(ids, p.coupon(i))
+	}
+	return ids
+}
+
+func (p *pair) order(i int) string { return fmt.Sprintf("%sorder-%d", p.space, i) }
 
 func (p *pair) setUp(rt *rapid.T) {
 	rules := policy.Default()
@@ -109,6 +125,7 @@ func (p *pair) setUp(rt *rapid.T) {
 	owner := rapid.SampledFrom([]string{"", "u1", "u2"})
 	p.define(rt, rules, limit.Draw(rt, "budget"), limit.Draw(rt, "uses per person"),
 		func() string { return owner.Draw(rt, "owner") })
+	p.launch(rt, p.terms(rt))
 }
 
 func (p *pair) define(t rapid.TB, rules policy.Policy, budget, perPerson int64, owner func() string) {
@@ -118,6 +135,7 @@ func (p *pair) define(t rapid.TB, rules policy.Policy, budget, perPerson int64, 
 		Budget: budget, UsesPerPerson: perPerson, PolicyVersion: rules.Version, ValidUntil: start.Add(3 * time.Hour),
 	}}
 	p.send(t, coupon.Request{Fact: coupon.DefineTemplate{Template: template}})
+	p.issued = pairCoupons
 	for i := range pairCoupons {
 		p.send(t, coupon.Request{Fact: coupon.ImportCoupon{Code: p.coupon(i), Template: p.space + "T", Owner: owner()}})
 	}
@@ -169,26 +187,32 @@ func (p *pair) batch(rt *rapid.T) {
 }
 
 func (p *pair) request(rt *rapid.T) coupon.Request {
-	if rapid.Bool().Draw(rt, "asks") {
+	switch rapid.IntRange(0, 2).Draw(rt, "asks") {
+	case 0:
+		return p.command(p.campaigning(rt))
+	case 1:
 		return p.command(p.ordered(rt))
+	default:
+		return p.message(p.fact(rt))
 	}
-	return p.message(p.fact(rt))
 }
 
 // send gives both the same requests and compares the answers, which it returns.
 func (p *pair) send(rt rapid.TB, requests ...coupon.Request) []coupon.Outcome {
 	var answers [2][]coupon.Outcome
+	var written [2]*coupon.Changes
 	for i, side := range []*bench{p.oracle, p.subject} {
-		outcomes, err := side.apply(context.Background(), slices.Clone(requests)...)
+		outcomes, changes, err := side.change(context.Background(), slices.Clone(requests)...)
 		if err != nil {
 			rt.Fatalf("ledger %d: %v", i, err)
 		}
-		answers[i] = outcomes
+		answers[i], written[i] = outcomes, changes
 	}
 	if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
 		rt.Fatalf("answers differ (-oracle +subject):\n%s", diff)
 	}
 	p.compareAnswers(rt, requests)
+	p.compareWritten(rt, written[0], written[1])
 	return answers[0]
 }
 
@@ -196,7 +220,10 @@ func (p *pair) fact(rt *rapid.T) coupon.Fact {
 	order := p.order(rapid.IntRange(0, pairOrders-1).Draw(rt, "order"))
 	other := p.order(rapid.IntRange(0, pairOrders-1).Draw(rt, "other"))
 	amount := rapid.SampledFrom([]int64{40, 60, 100}).Draw(rt, "amount")
-	switch rapid.IntRange(0, 9).Draw(rt, "kind") {
+	switch rapid.IntRange(0, 10).Draw(rt, "kind") {
+	case 10:
+		code := fmt.Sprintf("%sI%d", p.space, rapid.IntRange(0, 3).Draw(rt, "code"))
+		return coupon.ImportCoupon{Code: code, Template: p.template(), Owner: p.person(rt)}
 	case 0, 1, 2:
 		return p.placed(rt, order, other)
 	case 3, 4:
@@ -258,10 +285,10 @@ func (p *pair) due(rt *rapid.T) coupon.Fact {
 
 // compare holds every row of both ledgers against each other.
 func (p *pair) compare(rt rapid.TB) {
-	for i := range pairCoupons {
-		want, got := p.both(rt, p.coupon(i))
+	for _, id := range append(p.began(), p.made...) {
+		want, got := p.both(rt, id)
 		if diff := cmp.Diff(want, got); diff != "" {
-			rt.Fatalf("coupon %s differs (-oracle +subject):\n%s", p.coupon(i), diff)
+			rt.Fatalf("coupon %s differs (-oracle +subject):\n%s", id, diff)
 		}
 		for _, violation := range coupon.Check(got) {
 			rt.Fatal(violation)
@@ -285,6 +312,7 @@ func (p *pair) compare(rt rapid.TB) {
 		}
 	}
 	p.compareFlows(rt)
+	p.compareTemplates(rt)
 }
 
 // asSets: a ledger may give the refunds of an order in any order.

@@ -19,6 +19,8 @@ type Ledger interface {
 	Answer(ctx context.Context, key string) (*coupon.Answer, error)
 	Flow(ctx context.Context, redeemNo string) ([]coupon.FlowRow, error)
 	AuditLog(ctx context.Context, filter coupon.AuditFilter) ([]coupon.AuditRow, error)
+	Template(ctx context.Context, id string) (coupon.Template, bool, error)
+	LinkPerson(ctx context.Context, alias, person, actor string) error
 }
 
 // Open gives an empty ledger under a clock, rules and a source of ids.
@@ -48,6 +50,14 @@ func Run(t *testing.T, open Open) {
 		{"joins commands and orders", holds},
 		{"gives one key to one of many commands", clashes},
 		{"answers one command once, however many send it", echoes},
+		{"issues no more than there are", rations},
+		{"gives a person no more than a person may have", personal},
+		{"counts the days of a campaign where it is", days},
+		{"gives a person one of a batch", batches},
+		{"issues a batch, or nothing of it", wallets},
+		{"answers one claim once, however many send it", insists},
+		{"makes and edits templates", edits},
+		{"keeps one of many edits of a version", outdated},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

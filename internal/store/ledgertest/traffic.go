@@ -99,7 +99,7 @@ func (p *pair) other(r coupon.Request) coupon.Request {
 
 // ordered draws a command. The token is of a lease that there is or was.
 func (p *pair) ordered(rt *rapid.T) coupon.Command {
-	id := p.coupon(rapid.IntRange(0, pairCoupons-1).Draw(rt, "coupon"))
+	id := rapid.SampledFrom(append(p.began(), p.made...)).Draw(rt, "coupon")
 	order := p.order(rapid.IntRange(0, pairOrders-1).Draw(rt, "order"))
 	customer := rapid.SampledFrom([]string{"", "u1", "u2"}).Draw(rt, "customer")
 	term := time.Duration(rapid.SampledFrom([]int{0, 1, 300, 86400}).Draw(rt, "lease")) * time.Second
