@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"database/sql"
 	"os"
 	"strings"
@@ -18,6 +19,12 @@ import (
 // formerSchema is the newest migration that the schema of the release before has.
 const formerSchema = 11
 
+// formerVariable names the coupond of the release before, to be the replica that works on
+// the new schema; without it that is this release. By hand, before a release:
+//
+//	COUPONLEASE_TEST_FORMER=/path/to/coupond go test ./internal/e2e -run TestUpgrade -v
+const formerVariable = "COUPONLEASE_TEST_FORMER"
+
 // Replicas of a new release that start too early end, say what to do, and take no message.
 // The order that is documented works, whoever does each step how often at once; and a
 // release goes on, and starts, on the schema of one that is newer.
@@ -30,7 +37,7 @@ func TestUpgrade(t *testing.T) {
 	facts := fleet.Shuffle(orders, time.Now().Add(-time.Hour), 0.2, 10)
 	third := len(facts) / 3
 	before, during, after := facts[:third], facts[third:2*third], facts[2*third:]
-	old := fleet.Start(t, binary, space)
+	old := fleet.Start(t, cmp.Or(os.Getenv(formerVariable), binary), space)
 	space.Publish(t, before)
 	space.WaitForSettled(t, before)
 	old.Signal(t, syscall.SIGTERM)
@@ -68,13 +75,14 @@ func TestUpgrade(t *testing.T) {
 	space.WaitForSettled(t, facts[:2*third])
 	ctl.do(t, 0, "doctor")
 
-	fromTheFuture(t, space)
+	published := fleet.PublishInBackground(t, space, after)
+	fromTheFuture(t, space) // while replicas work
 	for _, replica := range replicas[1:] {
 		replica.Signal(t, syscall.SIGTERM)
 		replica.Wait(t, time.Minute)
 	}
 	fleet.Start(t, binary, space)
-	space.Publish(t, after)
+	published.Wait(t)
 	space.WaitForSettled(t, facts)
 	if out := ctl.do(t, 2, "doctor"); !strings.Contains(out, "of a newer release") {
 		t.Errorf("doctor does not see the newer schema:\n%s", out)
