@@ -4,26 +4,21 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"time"
 
 	"couponlease/internal/console"
 	"couponlease/internal/coupon"
 )
 
 type couponsCommand struct {
-	Import couponsImport `cmd:"" help:"Make the codes of a CSV file coupons."`
+	Import couponsImport `cmd:"" help:"Make the codes of a file coupons."`
+	Issue  couponsIssue  `cmd:"" help:"Give each person of a list a coupon."`
 	Show   couponsShow   `cmd:"" help:"Print a coupon as it is now."`
 }
 
 type couponsImport struct {
-	File         string `arg:"" placeholder:"FILE.csv" help:"CSV with a header row; - is standard input."`
-	Template     string `placeholder:"ID" help:"Template of rows that name none."`
-	DryRun       bool   `help:"Change nothing, tell what would happen."`
-	Zone         string `default:"UTC" placeholder:"AREA/CITY" help:"Where plain dates in the file count."`
-	Limit        int    `default:"20" help:"How many bad rows are listed."`
-	OutboxShards int    `default:"1" env:"COUPONLEASE_OUTBOX_SHARDS" help:"Outbox shards, as the daemons have it."`
-	Actor        string `placeholder:"WHO" help:"Who imports, for ledger and audit log; user@host if absent."`
-	Reason       string `placeholder:"TEXT" help:"Why, for the audit log; may be left out."`
+	fileFlags
+	File     string `arg:"" placeholder:"FILE" help:"CSV with a header row, or JSON lines; - is standard input."`
+	Template string `placeholder:"ID" help:"Template of rows that name none."`
 
 	DefineTemplate bool   `group:"Limits of new templates" help:"Create templates that do not exist yet."`
 	Budget         *int64 `group:"Limits of new templates" placeholder:"N" help:"Most uses at a time of all coupons; none if absent."`
@@ -37,13 +32,14 @@ func (couponsImport) Help() string {
 
   code,template,owner,valid_from,valid_until,batch
 
-Times are RFC 3339, or plain dates that count whole: valid_until 2026-12-31 is the end of that day. Codes
-are compared without letter case. A code that is a coupon already is left alone, so a file may be imported
-again. Rows that cannot be read are listed and passed over; then the exit code is 2. Exit code 3 when
+As JSON lines each line is an object with the same fields. Times are RFC 3339, or plain dates that count whole:
+valid_until 2026-12-31 is the end of that day. Codes are compared without letter case. A code that is a coupon already
+is left alone, so a file may be imported again. What is imported does not count in the total of its template. Rows that cannot be read are listed and passed over; then the exit code is 2. Exit code 3 when
 --define-template asks for other limits than an existing template has.
 
   couponctl coupons import codes.csv --template spring --define-template --budget 1000
-  zcat codes.csv.gz | couponctl coupons import - --dry-run`
+  zcat codes.csv.gz | couponctl coupons import - --dry-run
+  couponctl coupons import codes.jsonl --template spring --reason "printed, ticket 4724"`
 }
 
 func (c couponsImport) Run(s *session) error {
@@ -75,22 +71,16 @@ func (c couponsImport) Run(s *session) error {
 }
 
 func (c couponsImport) options() (console.ImportOptions, error) {
-	const most = 10_000
-	options := console.ImportOptions{
-		Template: c.Template, DryRun: c.DryRun, Actor: cmp.Or(c.Actor, actor()), Reason: c.Reason, File: c.File,
-		KeepBad: c.Limit,
-	}
-	zone, err := time.LoadLocation(c.Zone)
+	zone, err := c.check()
 	if err != nil {
-		return options, console.Usage(fmt.Errorf("--zone: %w", err))
+		return console.ImportOptions{}, err
 	}
-	options.Zone = zone
+	options := console.ImportOptions{
+		Template: c.Template, Format: c.format(c.File), DryRun: c.DryRun, Zone: zone, Actor: cmp.Or(c.Actor, actor()),
+		Reason: c.Reason, File: c.File, KeepBad: c.Limit,
+	}
 	limited := c.Budget != nil || c.UsesPerPerson != nil || c.ValidDays != 0 || c.Transferable
 	switch {
-	case c.Limit < 0 || c.Limit > most:
-		return options, console.Usage(fmt.Errorf("--limit %d: choose 0 to %d", c.Limit, most))
-	case c.OutboxShards < 1 || c.OutboxShards > 1024:
-		return options, console.Usage(fmt.Errorf("--outbox-shards %d: choose 1 to 1024", c.OutboxShards))
 	case c.ValidDays < 0 || negative(c.Budget) || negative(c.UsesPerPerson):
 		return options, console.Usage(errors.New("a limit cannot be below 0"))
 	case limited && !c.DefineTemplate:
