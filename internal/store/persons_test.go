@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -229,5 +230,29 @@ func buyAndClaim(t *testing.T, s *Store, at time.Time, random *rand.Rand, w, n, 
 	var outcomes []coupon.Outcome
 	if err := s.Apply(t.Context(), requests, decideAll(requests, &outcomes)); err != nil {
 		t.Errorf("%s: %v", Classify(err), err)
+	}
+}
+
+// TestLinkingReadsNoTableWhole: whoever acts for a person waits meanwhile.
+func TestLinkingReadsNoTableWhole(t *testing.T) {
+	s := open(t)
+	for name, test := range map[string]struct{ statement, by string }{
+		"aliases":      {personsOfSQL, "person_alias_person"},
+		"orders":       {personsLockOrdersSQL, "user_coupon_owner"},
+		"templates":    {personsLockTemplatesSQL, "user_coupon_owner"},
+		"held":         {personsLockTemplatesSQL, "((template_id = t.template_id) AND (person_id = $1))"},
+		"new counters": {personsAdmitCountersSQL, "claim_counter_pkey"},
+		"counters":     {personsLockCountersSQL, "claim_counter_pkey"},
+		"sums":         {personsAddCountersSQL, "claim_counter_pkey"},
+		"old counters": {personsDropCountersSQL, "claim_counter_pkey"},
+		"limits":       {personsHonourSQL, "claim_counter_pkey"},
+		"coupons":      {personsLockCouponsSQL, "user_coupon_owner"},
+		"owners":       {personsMoveCouponsSQL, "user_coupon_owner"},
+		"customers":    {personsMoveOrdersSQL, "order_fact_pkey"},
+		"link":         {linkPersonSQL, "person_alias_person"},
+	} {
+		if plan := explain(t, s, test.statement); tableScan.MatchString(plan) || !strings.Contains(plan, test.by) {
+			t.Errorf("%s: not by %s\n%s", name, test.by, plan)
+		}
 	}
 }
