@@ -47,6 +47,7 @@ type cli struct {
 	Swap       swapCommand               `cmd:"" help:"Replace coupons of an order, all or nothing."`
 	Flow       flowCommand               `cmd:"" help:"Show redemptions at tills."`
 	Audit      auditCommand              `cmd:"" help:"Show what people did by hand."`
+	Persons    personsCommand            `cmd:"" help:"Show, link and erase persons."`
 	Review     reviewCommand             `cmd:"" help:"Show cases that wait for a person, and decide them."`
 	Dead       deadCommand               `cmd:"" help:"Find, correct and replay messages that could not be applied."`
 	Jobs       jobsCommand               `cmd:"" help:"Follow and steer replays of dead letters."`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"couponlease/internal/coupon"
 )
@@ -24,9 +25,14 @@ type Erasure struct {
 	Actor, Reason string
 	// DryRun only counts.
 	DryRun bool
-	// Unpublished does not mind messages with the id that wait in the outbox.
+	// Wait bounds how long to wait for messages in the outbox that name the person.
+	Wait time.Duration
+	// Unpublished does not mind such messages.
 	Unpublished bool
 }
+
+// outboxPoll is how often the outbox is looked at again.
+const outboxPoll = 500 * time.Millisecond
 
 // Erased is what came of it, or would.
 type Erased struct {
@@ -55,7 +61,7 @@ func (e Erased) Found() bool {
 	return e.Waiting > 0 || e.Aliases > 0 || e.Moved != Moved{} || len(e.Texts) > 0
 }
 
-// ErasePerson is Erase without a reason, an account, or a wait for the outbox.
+// ErasePerson is Erase without a reason, an account, or a look at the outbox.
 func (s *Store) ErasePerson(ctx context.Context, id string) error {
 	_, err := s.Erase(ctx, Erasure{ID: id, Unpublished: true})
 	return err
@@ -153,14 +159,12 @@ type erasure struct {
 	done   Erased
 }
 
-func (r *erasure) run(ctx context.Context) (err error) {
+func (r *erasure) run(ctx context.Context) error {
 	if err := r.moveAll(ctx); err != nil {
 		return err
 	}
-	if !r.asked.Unpublished {
-		if r.done.Waiting, err = r.store.waitsFor(ctx, r.eraser); err != nil || r.done.Waiting > 0 {
-			return err
-		}
+	if err := r.awaitOutbox(ctx); err != nil || r.done.Waiting > 0 {
+		return err
 	}
 	for _, in := range personPlaces {
 		n, err := r.store.eraseIn(ctx, in, r.eraser)
@@ -172,6 +176,27 @@ func (r *erasure) run(ctx context.Context) (err error) {
 		}
 	}
 	return r.store.amongPersons(ctx, r.forget)
+}
+
+// awaitOutbox waits until no message that names the person is still to be published.
+func (r *erasure) awaitOutbox(ctx context.Context) (err error) {
+	if r.asked.Unpublished {
+		return nil
+	}
+	patience := time.NewTimer(r.asked.Wait)
+	defer patience.Stop()
+	for {
+		if r.done.Waiting, err = r.store.waitsFor(ctx, r.eraser); err != nil || r.done.Waiting == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-patience.C:
+			return nil
+		case <-time.After(outboxPoll):
+		}
+	}
 }
 
 // moveAll moves what the person has to the pseudonym, until a search finds nothing more.
@@ -218,7 +243,9 @@ func (r *erasure) begin(ctx context.Context, p *personsChange) error {
 	if strings.HasPrefix(r.person.ID, pseudonymPrefix) {
 		r.done.Pseudonym = r.person.ID
 		r.eraser = newEraser(r.person.ID, r.ids...)
-	} else if err := p.point(ctx, move{from: r.person.ID, to: r.done.Pseudonym}, r.actor()); err != nil {
+		return nil // goes on
+	}
+	if err := p.point(ctx, move{from: r.person.ID, to: r.done.Pseudonym}, r.actor()); err != nil {
 		return err
 	}
 	return p.audit(ctx, r.auditRow("STARTED"), struct{}{})
