@@ -20,9 +20,9 @@ import (
 func Outbox(changes *coupon.Changes, shards int) ([]coupon.OutboxRow, error) {
 	byShard := make([][]outbox.Message, shards)
 	for _, event := range changes.Events {
-		m, err := eventMessage(event)
+		m, err := EventMessage(event)
 		if err != nil {
-			return nil, fmt.Errorf("encode event %s of coupon %s: %w", event.Kind, event.Coupon, err)
+			return nil, err
 		}
 		shard := shardOf(cmp.Or(event.Coupon, event.Order, event.Template), shards)
 		byShard[shard] = append(byShard[shard], m)
@@ -66,10 +66,11 @@ func shardOf(key string, shards int) int {
 	return int(sum.Sum32() % uint32(shards))
 }
 
-func eventMessage(event *coupon.Event) (outbox.Message, error) {
+// EventMessage gives the message that tells the world of an event.
+func EventMessage(event *coupon.Event) (outbox.Message, error) {
 	body, properties, err := messages.Encode(event.ID, event.Trace, Event(event))
 	if err != nil {
-		return outbox.Message{}, err
+		return outbox.Message{}, fmt.Errorf("encode event %s of coupon %s: %w", event.Kind, event.Coupon, err)
 	}
 	m := envelope(body, properties)
 	m.Exchange, m.Key = messages.ExchangeEvents, properties.Type

@@ -47,6 +47,14 @@ func Rejection(r Refusal, now time.Time) coupon.Event {
 	return event
 }
 
+// Reply gives the answer to send under an id, nil when nobody asked for one.
+func (r Refusal) Reply(id string, now time.Time) *coupon.Reply {
+	if r.Request.Reply == nil {
+		return nil
+	}
+	return &coupon.Reply{ID: id, To: *r.Request.Reply, Answer: r.Answer, Trace: r.Request.Trace, At: now}
+}
+
 // Teller tells the askers and the world of refusals; there are as many errors as refusals.
 type Teller interface {
 	Tell(ctx context.Context, refusals []Refusal) []error

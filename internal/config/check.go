@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 )
@@ -116,6 +117,13 @@ func judgeText(flag *kong.Flag, value string) string {
 		}
 	case "prefixes":
 		return judgePrefixes(value)
+	case "prefix":
+		if len(value) > maxPrefix || strings.ContainsFunc(value, func(r rune) bool {
+			return r == '{' || r == '}' || !unicode.IsGraphic(r) || unicode.IsSpace(r)
+		}) {
+			return fmt.Sprintf("%q cannot begin keys; use up to %d characters without spaces and braces, such as %s",
+				value, maxPrefix, flag.Default)
+		}
 	case "share":
 		if share, err := strconv.ParseFloat(value, 64); err != nil || !(share >= 0 && share <= 1) {
 			return fmt.Sprintf("%q is not a share; use 0 to 1, such as %s", value, flag.Default)
@@ -127,6 +135,9 @@ func judgeText(flag *kong.Flag, value string) string {
 	}
 	return ""
 }
+
+// maxPrefix bounds what keys begin with, in bytes.
+const maxPrefix = 100
 
 // listed are the parts of a text with commas between them, nil of none.
 func listed(text string) []string {

@@ -48,6 +48,8 @@ type Daemon struct {
 
 	Queue int `name:"queue" env:"COUPONLEASE_QUEUE" default:"1024" min:"1" max:"1048576" group:"Engine" help:"Requests that may wait for a transaction; beyond it their messages wait."`
 
+	ClaimsWithoutRedis int `name:"claims-without-redis" env:"COUPONLEASE_CLAIMS_WITHOUT_REDIS" default:"500" min:"1" max:"1000000" group:"Engine" help:"Most claims a second that this replica takes to the database while Redis does not answer; the others wait in their queue. Without a Redis URL there is no such limit."`
+
 	StatementTimeout time.Duration `name:"statement-timeout" env:"COUPONLEASE_STATEMENT_TIMEOUT" default:"10s" min:"100ms" max:"10m" group:"Engine" help:"Longest time for one statement, judged by PostgreSQL."`
 
 	Rules `embed:""`

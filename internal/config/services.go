@@ -29,6 +29,8 @@ type Services struct {
 
 	RedisURL string `name:"redis-url" env:"COUPONLEASE_REDIS_URL" placeholder:"URL" redact:"" form:"url" schemes:"redis rediss" help:"Redis, as rediss://user:password@host:6379/0. Empty: repeated requests of tills and claims are answered by the database alone."`
 
+	RedisPrefix string `name:"redis-prefix" env:"COUPONLEASE_REDIS_PREFIX" default:"couponlease:" form:"prefix" help:"What all keys in Redis begin with. Installations that share a Redis need different ones; the replicas of one need the same."`
+
 	Tokens `embed:""`
 
 	RedisCAFile string `name:"redis-ca-file" env:"COUPONLEASE_REDIS_CA_FILE" placeholder:"FILE" form:"file" help:"PEM file of the authorities trusted for rediss. Empty: those of the system."`

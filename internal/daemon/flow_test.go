@@ -172,8 +172,7 @@ func TestEndedValidityExpiresCoupons(t *testing.T) {
 	})
 }
 
-// What cannot be read is a dead letter and counted as one; what has no handler
-// stays in its queue.
+// What cannot be read is a dead letter and counted as one.
 func TestWhatCannotBeAppliedIsBuried(t *testing.T) {
 	s := newShop(t)
 	d := start(t, s.config())
@@ -184,15 +183,5 @@ func TestWhatCannotBeAppliedIsBuried(t *testing.T) {
 	})
 	if got := d.metric(telemetry.MessagesSettled, `action="BURY"`, `type="order.placed.v1"`); got != 1 {
 		t.Errorf("%v dead letters are counted, want 1", got)
-	}
-	errs := s.publisher.PublishBatch(t.Context(), []amqp.Publication{{
-		Exchange: amqp.ExchangeCommands, Key: messages.TypeClaimCoupon, ID: "c1", Mandatory: true, Body: json.RawMessage("{}"),
-	}})
-	must(t, errs[0], "publish claim")
-	if readiness := d.readiness(); strings.Contains(fmt.Sprint(readiness.Components), amqp.QueueClaims) {
-		t.Error("a queue whose messages have no handler is consumed")
-	}
-	if depth := s.broker.QueueDepth(t, amqp.QueueClaims); depth != 1 {
-		t.Errorf("%d claims wait, want 1", depth)
 	}
 }

@@ -23,7 +23,7 @@ func TestEveryMetricOfTheTableIsServed(t *testing.T) {
 	s.issue(0, 1)
 	cfg := s.config()
 	cfg.SweepInterval = time.Second
-	cfg.RedisURL, _ = testkit.Redis(t)
+	cfg.RedisURL, cfg.RedisPrefix = testkit.Redis(t)
 	d := start(t, cfg)
 	events := s.listen()
 	s.publish(placed(0, 0))

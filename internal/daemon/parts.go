@@ -41,6 +41,7 @@ type parts struct {
 	engine           *engine.Engine
 	relay            *outbox.Relay // nil when switched off
 	repeats          repeats
+	claims           claimsDesk
 	router           runner
 	queues           []string
 	sweeps           []sweep
@@ -126,7 +127,8 @@ func (p *parts) build() error {
 	}
 	p.serveDeadLetters(&cfg)
 	p.engine = p.newEngine()
-	cfg.Engine, cfg.Repeats = p.engine, p.repeats.router
+	p.claims = p.newClaims(whole{published})
+	cfg.Engine, cfg.Repeats = p.claims.orEngine(p.engine), p.repeats.router
 	r, err := router.New(cfg)
 	if err != nil {
 		return err
@@ -201,6 +203,7 @@ func (p *parts) launch() {
 	p.working.run(p.figures)
 	p.working.run(p.maintain)
 	p.working.run(p.replays.Run)
+	p.working.run(p.surveyQuotas)
 	for _, sweep := range p.sweeps {
 		p.sweeping.run(sweep.Run)
 	}
@@ -231,6 +234,7 @@ func (p *parts) stop() error {
 	step("finish messages in flight", p.router.Close())
 	ctx, cancel := context.WithTimeout(context.Background(), engineClosing)
 	defer cancel()
+	step("finish claims", p.claims.close(ctx))
 	step("finish requests", p.engine.Close(ctx))
 	step("finish dead letters", p.desk.Close(ctx))
 	if p.relay != nil && len(failed) == 0 {

@@ -29,7 +29,7 @@ func (p *parts) newRepeats(replies outbox.Publisher) (r repeats, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.requests = quota.NewRequests(r.redis, quota.RequestsOptions{Logger: p.log})
+	r.requests = quota.NewRequests(r.redis, quota.RequestsOptions{Prefix: p.cfg.RedisPrefix + "request:", Logger: p.log})
 	r.router = router.NewRepeats(router.RepeatsConfig{
 		Memory: r.requests, Answers: p.workers, Replies: replies, ID: engine.NewSource(p.keys).ID, Logger: p.log,
 	})

@@ -89,10 +89,10 @@ func TestTillsAskAgain(t *testing.T) {
 	url, unique := testkit.Redis(t)
 	redis := testkit.NewProxy(t, url)
 	cfg := s.config()
-	cfg.RedisURL = redis.URL
+	cfg.RedisURL, cfg.RedisPrefix = redis.URL, unique
 	d := start(t, cfg)
 	w := s.openTill("reply.till")
-	request := unique + "1" // others use the same Redis
+	request := "1"
 
 	first := w.ask(request, 0)
 	var reply messages.CommandReply
@@ -146,7 +146,7 @@ func TestARepeatedRequestIsNeverAnsweredInPart(t *testing.T) {
 	url, unique := testkit.Redis(t)
 	first, second := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
 	cfg := s.config()
-	cfg.RedisURL, cfg.TokenKeys = url, first
+	cfg.RedisURL, cfg.RedisPrefix, cfg.TokenKeys = url, unique, first
 	d := start(t, cfg)
 	w := s.openTill("reply.till")
 	request := unique + "1"

@@ -27,6 +27,7 @@ func (p *parts) watch() {
 	p.watchBroker()
 	p.watchRelay()
 	p.watchRepeats()
+	p.watchClaims()
 	p.watchSweeps()
 }
 

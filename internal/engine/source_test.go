@@ -2,11 +2,13 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"couponlease/internal/coupon"
 	"couponlease/internal/leasetoken"
 )
 
@@ -66,5 +68,34 @@ func BenchmarkToken(b *testing.B) {
 	source := NewSource(leasetoken.Random())
 	for b.Loop() {
 		source.Token("L1", "O1", "C1", 1)
+	}
+}
+
+// A code is what buyers type: folded, without look-alikes, and never the same again.
+func TestCodesAreUniqueAndCanBeTyped(t *testing.T) {
+	source := NewSource(leasetoken.Random())
+	seen := map[string]bool{}
+	for range 10_000 {
+		code := source.Code("T", 1)
+		if len(code) != 16 || code != coupon.Fold(code) || strings.ContainsAny(code, "ilou") {
+			t.Fatalf("drew %q", code)
+		}
+		seen[code] = true
+	}
+	if len(seen) != 10_000 {
+		t.Errorf("%d distinct codes of 10000", len(seen))
+	}
+}
+
+func TestZonesAreThoseOfTheIANA(t *testing.T) {
+	source := NewSource(leasetoken.Random())
+	for range 2 { // read, and remembered
+		zone, err := source.Zone("Asia/Shanghai")
+		if err != nil || zone.String() != "Asia/Shanghai" {
+			t.Errorf("got %v, %v", zone, err)
+		}
+		if _, err := source.Zone("Atlantis/Harbour"); err == nil {
+			t.Error("a zone that there is not was found")
+		}
 	}
 }

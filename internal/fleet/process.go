@@ -66,6 +66,7 @@ func Launch(t testing.TB, binary string, space *Space, args ...string) *Process 
 		"COUPONLEASE_POSTGRES_URL="+space.PostgresURL,
 		"COUPONLEASE_AMQP_URL="+space.Broker.URL,
 		"COUPONLEASE_AMQP_MANAGEMENT_URL="+space.Broker.ManagementURL,
+		"COUPONLEASE_REDIS_PREFIX="+space.RedisPrefix,
 		"COUPONLEASE_TOKEN_KEYS="+space.TokenKeys, "COUPONLEASE_TOKEN_KEYS_FILE=")
 	p.command.Stdout, p.command.Stderr = p, p
 	must(t, p.command.Start(), "start coupond")

@@ -26,7 +26,9 @@ type Space struct {
 	Broker      testkit.Broker
 	// TokenKeys is the key that all processes of the space make lease tokens from.
 	TokenKeys string
-	Store     *store.Store
+	// RedisPrefix begins all keys of the space in Redis.
+	RedisPrefix string
+	Store       *store.Store
 	// Publisher sends as an upstream service would, with confirmation.
 	Publisher *amqp.Publisher
 	// Conn is the connection of Publisher.
@@ -36,23 +38,27 @@ type Space struct {
 // NewSpace prepares a space; it goes with the test.
 func NewSpace(t testing.TB) *Space {
 	t.Helper()
-	return newSpace(t, testkit.Postgres(t), testkit.RabbitMQ(t))
+	_, prefix := testkit.Redis(t)
+	return newSpace(t, testkit.Postgres(t), testkit.RabbitMQ(t), prefix)
 }
 
 // OnStack prepares a space on the private services of the test.
 func OnStack(t testing.TB, postgresURL string, broker testkit.Broker) *Space {
 	t.Helper()
-	return newSpace(t, postgresURL, broker)
+	return newSpace(t, postgresURL, broker, "stack:")
 }
 
-func newSpace(t testing.TB, postgresURL string, broker testkit.Broker) *Space {
+func newSpace(t testing.TB, postgresURL string, broker testkit.Broker, redisPrefix string) *Space {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
 	defer cancel()
 	key := make([]byte, leasetoken.MinKey)
 	_, err := rand.Read(key)
 	must(t, err, "draw a token key")
-	s := &Space{PostgresURL: postgresURL, Broker: broker, TokenKeys: hex.EncodeToString(key)}
+	s := &Space{
+		PostgresURL: postgresURL, Broker: broker, TokenKeys: hex.EncodeToString(key),
+		RedisPrefix: redisPrefix,
+	}
 	keys, err := leasetoken.New(key)
 	must(t, err, "make token keys")
 	s.Store, err = store.Open(ctx, s.PostgresURL, store.Options{

@@ -63,6 +63,14 @@ const (
 	RequestsRepeated   = "couponlease_requests_repeated_total"
 	RedisAway          = "couponlease_redis_away"
 
+	ClaimsAsked    = "couponlease_claims_asked_total"
+	ClaimsRefused  = "couponlease_claims_refused_total"
+	ClaimsBypassed = "couponlease_claims_bypassed_total"
+	QuotaReturned  = "couponlease_quota_returned_total"
+	QuotaRestocks  = "couponlease_quota_restocks_total"
+	QuotaDrifts    = "couponlease_quota_drifted_campaigns"
+	QuotaAway      = "couponlease_quota_away"
+
 	ReviewsOpen = "couponlease_reviews_open"
 
 	Ready = "couponlease_ready"
@@ -84,7 +92,7 @@ type Metric struct {
 
 // Table lists all metrics.
 func Table() []Metric {
-	return slices.Concat(messageMetrics(), flowMetrics(), outboxMetrics(), reconcileMetrics(), processMetrics())
+	return slices.Concat(messageMetrics(), flowMetrics(), outboxMetrics(), claimMetrics(), reconcileMetrics(), processMetrics())
 }
 
 func messageMetrics() []Metric {
