@@ -39,9 +39,11 @@ func TestWritingAroundTheEngineIsFatal(t *testing.T) {
 	// A row that is locked can only be missed if something in the database itself
 	// interferes.
 	execute(t, s, `create function interfere() returns trigger language plpgsql as 'begin return null; end'`)
+	issue(t, s, campaign("open", coupon.NoLimit))
 	for table, r := range map[string]coupon.Request{
-		"user_coupon": request("m1", now(t, s), placed("o1", "c1")),
-		"order_fact":  request("m2", now(t, s), paid("o2")),
+		"user_coupon":     request("m1", now(t, s), placed("o1", "c1")),
+		"order_fact":      request("m2", now(t, s), paid("o2")),
+		"coupon_template": command("k3", now(t, s), coupon.ClaimCoupon{Template: "open", Person: "ann"}),
 	} {
 		t.Run(table, func(t *testing.T) {
 			execute(t, s, "create trigger interfere before update on "+table+" for each row execute function interfere()")

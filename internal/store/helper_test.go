@@ -49,6 +49,8 @@ func realSource() coupon.Source {
 			_, _ = rand.Read(secret) // never fails
 			return coupon.HashToken(hex.EncodeToString(secret))
 		},
+		Code: func(string, int64) string { return coupon.Fold(rand.Text()) },
+		Zone: time.LoadLocation,
 	}
 }
 
@@ -104,7 +106,7 @@ func issue(t testing.TB, s *Store, template coupon.Template, codes ...string) {
 }
 
 func unlimited(id string) coupon.Template {
-	return coupon.Template{ID: id, Terms: coupon.Terms{Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit}}
+	return coupon.Template{ID: id, Terms: coupon.Unlimited()}
 }
 
 func placed(order string, coupons ...string) coupon.OrderPlaced {

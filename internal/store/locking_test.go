@@ -19,6 +19,8 @@ type battle struct {
 	name string
 	// fact of writer w; n counts its facts.
 	fact func(random *rand.Rand, w, n int) coupon.Fact
+	// counts tells how often what the traffic is about has happened.
+	counts string
 	// shared gives the id of the message; "" gives it one of its own.
 	shared func(n int) string
 }
@@ -58,6 +60,27 @@ var battles = []battle{
 	{name: "keys", fact: func(*rand.Rand, int, int) coupon.Fact { return coupon.VoidCoupon{Coupon: "nobody"} },
 		shared: func(n int) string { return fmt.Sprint("k", n) }},
 	{name: "commands", fact: orderAbout("scarce")},
+	{name: "campaigns", fact: campaigning, counts: `select count(*) from user_coupon where origin = 'CLAIM'`},
+}
+
+// campaigning gives claims, batches, imports and edits of shared campaigns by and for shared
+// persons, and leases of shared coupons whose owners are counted.
+func campaigning(random *rand.Rand, w, n int) coupon.Fact {
+	template, person := prize("t", random), fmt.Sprint("owner", random.IntN(3))
+	switch n % 6 {
+	case 0, 1:
+		return coupon.ClaimCoupon{Template: template, Person: person, Batch: [...]string{"", "B"}[random.IntN(2)]}
+	case 2:
+		other := coupon.IssueItem{Person: fmt.Sprint("owner", random.IntN(3))}
+		return coupon.IssueCoupons{Template: template, Batch: prize("b", random), Items: []coupon.IssueItem{{Person: person}, other}}
+	case 3:
+		total := int64(1000 + n)
+		return coupon.EditTemplate{Template: template, Set: coupon.TermsEdit{Total: &total}}
+	case 4:
+		return coupon.LockCoupon{Coupon: prize("scarce", random), Order: fmt.Sprintf("%d-%d", w, n)}
+	default:
+		return coupon.VoidCoupon{Coupon: prize("scarce", random), Force: true}
+	}
 }
 
 // orderAbout gives commands about shared coupons and shared orders.
@@ -100,7 +123,8 @@ func battlefield(t *testing.T) *Store {
 	s := open(t)
 	issue(t, s, unlimited("free"))
 	for i := range prizes {
-		limited := coupon.Template{ID: fmt.Sprint("t", i), Terms: coupon.Terms{Budget: 1000, UsesPerPerson: 1000}}
+		limited := unlimited(fmt.Sprint("t", i))
+		limited.Budget, limited.UsesPerPerson, limited.Total = 1000, 1000, 1000
 		issue(t, s, limited)
 		apply(t, s,
 			coupon.Request{Fact: coupon.ImportCoupon{Code: fmt.Sprint("free", i), Template: "free"}},
@@ -134,7 +158,11 @@ func TestOpposedWritersNeverDeadlock(t *testing.T) {
 			}); err != nil {
 				t.Error(err)
 			}
+			if b.counts != "" && scalar[int](t, s, b.counts) == 0 {
+				t.Error("nothing of it has happened")
+			}
 			wrongCounters(t, s)
+			wrongTemplates(t, s)
 		})
 	}
 }

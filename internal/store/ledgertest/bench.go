@@ -94,7 +94,7 @@ func (b *bench) issue(t testing.TB, n int, template coupon.Template) {
 }
 
 func unlimited() coupon.Template {
-	return coupon.Template{Terms: coupon.Terms{Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit}}
+	return coupon.Template{Terms: coupon.Unlimited()}
 }
 
 // row gives a coupon, whose invariants must hold.
