@@ -174,3 +174,59 @@ func TestLimitsOfTemplates(t *testing.T) {
 		t.Error("a template valid for 30 days issued a coupon without end")
 	}
 }
+
+func TestImportReadsJSONLines(t *testing.T) {
+	migrated(t)
+	define(t, "t")
+	text := strings.Join([]string{
+		"\ufeff" + `{"code": "Good-1", "owner": "u1", "valid_until": "2030-12-31", "batch": null}`,
+		`{"code": 4711, "owner": "Ann@Example.com"}`,
+		"",
+		`{"code": "good-1"}`,
+		`{"code": "two", "code": "three"}`,
+		`{"code": "x", "colour": "red"}`,
+		`{"code": ["x"]}`,
+		`{"code": "x"`,
+		`{"code": "x"} {"code": "y"}`,
+		`["x"]`,
+		`{"owner": "u1"}`,
+		`{"code": "bad-` + "\xff" + `"}`,
+		`{"code": "a\u0000b"}`,
+		`{"code": "late", "valid_from": "2026-02-01", "valid_until": "2026-01-01"}`,
+		strings.Repeat(`{"code": "x"}`, 8<<10),
+		`{"code": "Good-2", "template": "nowhere"}`,
+	}, "\n")
+	got := imported(t, exitFindings, text, "--template", "t", "--format", "jsonl")
+	want := console.ImportReport{
+		Rows: 15, Created: 2, SkippedLetterCase: 1, Bad: 12, TemplatesDefined: []string{},
+		BadRows: []console.BadRow{
+			{Line: 5, Reason: "field code is there twice"},
+			{Line: 6, Reason: `there is no field "colour": the fields are code, template, owner, valid_from, valid_until, batch`},
+			{Line: 7, Reason: "field code is neither a text nor a number"},
+			{Line: 8, Reason: "the line is not a JSON object"},
+			{Line: 9, Reason: "something follows the JSON object"},
+			{Line: 10, Reason: "the line is not a JSON object"},
+			{Line: 11, Reason: "the code is empty"},
+			{Line: 12, Reason: "the line is not UTF-8"},
+			{Line: 13, Reason: "code has a control character in it"},
+			{Line: 14, Reason: "valid_until is not after valid_from"},
+			{Line: 15, Reason: "the line is longer than 64 KiB"},
+			{Line: 16, Reason: "template nowhere does not exist: --define-template creates it"},
+		},
+	}
+	if diff := cmp.Diff(want, got, noSeconds); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	view := decode[console.CouponView](t, ctl(t, "coupons", "show", "good-1", "-o", "json"))
+	if view.Owner != "u1" || view.ValidUntil.Year() != 2031 {
+		t.Errorf("imported %+v", view)
+	}
+	if template := showTemplate(t, "t"); template.Imported != 2 || template.Issued != 0 {
+		t.Errorf("an import counts as %d imported, %d issued", template.Imported, template.Issued)
+	}
+	path := file(t, "codes.jsonl", `{"code": "by-name"}`+"\n")
+	ctl(t, "coupons", "import", path, "--template", "t").want(t, exitOK, "1 created")
+	ctl(t, "coupons", "import", path, "--template", "t", "--format", "csv").want(t, exitFindings, "line 1: the quotes")
+	ctlWith(t, "", "coupons", "import", "-", "--template", "t", "--format", "jsonl").want(t, exitFindings, "the file is empty")
+	ctlWith(t, "\xff\xfe{", "coupons", "import", "-", "--template", "t", "--format", "jsonl").want(t, exitFindings, "UTF-16: save it as JSONL")
+}

@@ -85,7 +85,7 @@ type templatesCreate struct {
 
 func (templatesCreate) Help() string {
 	return `A limit that is not named does not exist. A template that is there with the same terms is left alone; exit code 3 when
-it has others. Sums are in minor units of the currency: 500 EUR are 5.00 euros.
+it has others. Sums are in minor units of the currency: with EUR, 500 is 5.00 euros.
 
   couponctl templates create spring --amount-off 500 --min-spend 5000 --currency EUR --total 10000 --per-person 1
   couponctl templates create loyal --percent 12.5 --valid-days 30 --zone Europe/Berlin --paused`
