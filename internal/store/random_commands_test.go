@@ -39,7 +39,7 @@ func (g *traffic) command() coupon.Command {
 	if g.random.IntN(2) == 0 {
 		lease.Version = 0
 	}
-	switch g.random.IntN(13) {
+	switch g.random.IntN(16) {
 	case 0, 1:
 		return coupon.LockCoupon{Coupon: id, Order: order, Customer: g.sometimes("bob"), Lease: term}
 	case 2, 3:
@@ -73,8 +73,26 @@ func (g *traffic) command() coupon.Command {
 		return coupon.ReturnCoupon{Coupon: id, Order: order, Refund: fmt.Sprint("r", g.random.IntN(3))}
 	case 10, 11:
 		return g.repair(id, lease.Order)
+	case 12, 13, 14:
+		return g.campaign()
 	default:
 		return coupon.ReverseChange{Coupon: id}
+	}
+}
+
+// campaign is about one of the templates, and perhaps about too many coupons of it.
+func (g *traffic) campaign() coupon.Command {
+	template := fmt.Sprint("t", g.random.IntN(4))
+	person := [...]string{"", "ann", "bob", "Cid@Example.org"}[g.random.IntN(4)]
+	switch g.random.IntN(6) {
+	case 0:
+		item := coupon.IssueItem{Code: g.sometimes(fmt.Sprint("C", g.number())), Person: person}
+		return coupon.IssueCoupons{Template: template, Batch: g.sometimes("batch, 1"), Items: []coupon.IssueItem{item, {Person: "dan"}}}
+	case 1:
+		total, zone := int64(5+g.random.IntN(40)), [...]string{"", "Asia/Shanghai"}[g.random.IntN(2)]
+		return coupon.EditTemplate{Template: template, Set: coupon.TermsEdit{Total: &total, Zone: &zone}}
+	default:
+		return coupon.ClaimCoupon{Template: template, Batch: g.sometimes("batch, 1"), Person: person}
 	}
 }
 
@@ -139,5 +157,28 @@ func (g *traffic) certainCommands(now time.Time) (first, second []coupon.Request
 			Order: "swapping", Drop: []string{one}, Add: []coupon.Wanted{{Coupon: two}},
 		}),
 	}
-	return first, second
+	return first, slices.Concat(second, g.certainCampaign(now))
+}
+
+// certainCampaign sells a campaign out, by claims and by a batch, and gets the refusals that
+// are left.
+func (g *traffic) certainCampaign(now time.Time) (requests []coupon.Request) {
+	const id = "rationed"
+	terms := coupon.Unlimited()
+	terms.Name, terms.Total, terms.PerPerson, terms.PerDay, terms.Zone = "käufer \"1\"", 3, 5, 1, "Asia/Shanghai"
+	terms.Discount = coupon.Discount{Kind: coupon.AmountOff, Amount: 500, MinSpend: 2000, Currency: "EUR"}
+	terms.ValidFrom, terms.ValidUntil = now.Add(-time.Hour), now.Add(24*time.Hour)
+	more := int64(4)
+	for _, fact := range []coupon.Command{
+		coupon.CreateTemplate{Template: id, Terms: terms},
+		coupon.ClaimCoupon{Template: id, Person: "ann", Batch: "b"},
+		coupon.ClaimCoupon{Template: id, Person: "ann", Batch: "b"},
+		coupon.ClaimCoupon{Template: id, Person: "ann"},
+		coupon.IssueCoupons{Template: id, Batch: "b", Items: []coupon.IssueItem{{Person: "bob"}, {Code: "Rationed"}}},
+		coupon.ClaimCoupon{Template: id, Person: "cid"},
+		coupon.EditTemplate{Template: id, Set: coupon.TermsEdit{Total: &more}},
+	} {
+		requests = append(requests, g.asks(now, fact))
+	}
+	return requests
 }

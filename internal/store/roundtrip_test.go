@@ -23,7 +23,8 @@ func TestEverythingComesBack(t *testing.T) {
 	}
 	for _, what := range []string{
 		"coupons", "orders", "templates", "uses", "timers", "refunds", "reviews", "receipts", "outbox", "policies",
-		"leases", "redemptions", "decisions",
+		"leases", "redemptions", "decisions", "claims", "edits", "coupons CLAIM", "coupons BATCH", "coupons IMPORT",
+		"QUOTA_EXHAUSTED", "DAILY_LIMIT_REACHED", "ISSUED:2,SKIPPED:0",
 		"answers", "tokens to give", "refused swaps", "flows",
 		"DUPLICATE_EVENT", "REDEEMED", "CREATED", "UNKNOWN_TEMPLATE", "EXPIRED",
 		"DUPLICATE", "IDEMPOTENCY_MISMATCH", "TOKEN_MISMATCH", "VERSION_CONFLICT", "LEASE_GONE", "REJECTED", "resolutions",
@@ -88,6 +89,7 @@ func comeBack(t *testing.T, seed uint64, batches int, seen map[string]int) {
 			t.Error(violation)
 		}
 	}
+	wrongTemplates(t, s)
 	count(dumped, seen)
 }
 
@@ -111,9 +113,12 @@ func count(d *Dump, seen map[string]int) {
 			seen["refused swaps"]++
 		}
 	}
+	seen["claims"] += len(d.Claims)
+	seen["edits"] += len(d.Versions) - len(d.Templates)
 	seen["outbox"] += len(d.Outbox)
 	seen["policies"] += len(d.Policies) - 1
 	for _, h := range d.Histories {
+		seen["coupons "+string(h.Coupon.Origin)]++
 		seen["leases"] += len(h.Leases)
 		seen["redemptions"] += len(h.Redemptions)
 		seen["decisions"] += len(h.Decisions)
