@@ -1,9 +1,7 @@
 package daemon_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
