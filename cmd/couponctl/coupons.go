@@ -34,8 +34,9 @@ func (couponsImport) Help() string {
 
 As JSON lines each line is an object with the same fields. Times are RFC 3339, or plain dates that count whole:
 valid_until 2026-12-31 is the end of that day. Codes are compared without letter case. A code that is a coupon already
-is left alone, so a file may be imported again. What is imported does not count in the total of its template. Rows that cannot be read are listed and passed over; then the exit code is 2. Exit code 3 when
---define-template asks for other limits than an existing template has.
+is left alone, so a file may be imported again. What is imported does not count in the total of its template. Rows that
+cannot be read are listed and passed over; then the exit code is 2. Exit code 3 when --define-template asks for other
+limits than an existing template has.
 
   couponctl coupons import codes.csv --template spring --define-template --budget 1000
   zcat codes.csv.gz | couponctl coupons import - --dry-run

@@ -15,12 +15,25 @@ import (
 // generate writes a file of so many coupons while it is being read.
 func generate(t testing.TB, rows int) io.Reader {
 	t.Helper()
+	return written(rows, "code,owner,valid_until,batch", func(i int) string {
+		return fmt.Sprintf("GENERATED-%07d,u%d,2030-12-31,b1", i, i)
+	})
+}
+
+// generatePeople does the same for a list of people.
+func generatePeople(t testing.TB, rows int) io.Reader {
+	t.Helper()
+	return written(rows, "customer", func(i int) string { return fmt.Sprintf("u%d@example.com", i) })
+}
+
+// written writes a file while it is being read.
+func written(rows int, header string, row func(i int) string) io.Reader {
 	read, write := io.Pipe()
 	go func() {
 		out := bufio.NewWriter(write)
-		fmt.Fprintln(out, "code,owner,valid_until,batch")
+		fmt.Fprintln(out, header)
 		for i := range rows {
-			fmt.Fprintf(out, "GENERATED-%07d,u%d,2030-12-31,b1\n", i, i)
+			fmt.Fprintln(out, row(i))
 		}
 		_ = write.CloseWithError(out.Flush())
 	}()

@@ -51,8 +51,11 @@ type issueRun struct {
 	ask func(context.Context, coupon.Request) (coupon.Outcome, error)
 	now func(context.Context) (time.Time, error)
 
-	persons, codes map[fingerprint]fingerprint
-	pending        []coupon.IssueItem
+	// persons holds the folded ids of the file so far, and each as it was written; codes
+	// the folded codes.
+	persons map[fingerprint]fingerprint
+	codes   map[fingerprint]bool
+	pending []coupon.IssueItem
 	// line is that of the first pending person.
 	line int
 }
@@ -86,7 +89,7 @@ func (d *Database) IssueCoupons(ctx context.Context, source io.Reader, options I
 	}
 	r := &issueRun{
 		options: options, file: file, template: template, now: d.store.Now, ask: d.previewOne,
-		persons: map[fingerprint]fingerprint{}, codes: map[fingerprint]fingerprint{},
+		persons: map[fingerprint]fingerprint{}, codes: map[fingerprint]bool{},
 		report: IssueReport{Template: options.Template, Batch: options.Batch, DryRun: options.DryRun, BadRows: []BadRow{}},
 	}
 	if options.DryRun {
@@ -172,11 +175,11 @@ func (r *issueRun) take(item coupon.IssueItem, line int) bool {
 	}
 	if item.Code != "" {
 		code := fingerprintOf(coupon.Fold(item.Code))
-		if _, twice := r.codes[code]; twice {
+		if r.codes[code] {
 			r.bad(line, fmt.Sprintf("the code %s is in the file already, for somebody else", item.Code))
 			return false
 		}
-		r.codes[code] = code
+		r.codes[code] = true
 	}
 	r.persons[person] = fingerprintOf(item.Person)
 	if len(r.pending) == 0 {
