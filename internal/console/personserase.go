@@ -29,6 +29,8 @@ type PersonErased struct {
 	Pseudonym string `json:"pseudonym,omitempty"`
 	DryRun    bool   `json:"dryRun,omitempty"`
 	Found     bool   `json:"found"`
+	// Begun says that this went on with an erasure that had not been completed.
+	Begun bool `json:"begun,omitempty"`
 	// Waiting is how many rows of the outbox name the person; more than 0 says that the
 	// erasure is not complete.
 	Waiting int64               `json:"outboxRowsWaiting"`
@@ -51,8 +53,8 @@ func (d *Database) ErasePerson(ctx context.Context, e PersonErasure) (result Per
 		return result, personError(err)
 	}
 	return PersonErased{
-		Pseudonym: done.Pseudonym, DryRun: e.DryRun, Found: done.Found(), Waiting: done.Waiting, Aliases: done.Aliases,
-		Texts: slices.Concat([]store.ErasedTexts{}, done.Texts), Moved: done.Moved,
+		Pseudonym: done.Pseudonym, DryRun: e.DryRun, Found: done.Found(), Begun: done.Begun, Waiting: done.Waiting,
+		Aliases: done.Aliases, Texts: slices.Concat([]store.ErasedTexts{}, done.Texts), Moved: done.Moved,
 	}, nil
 }
 
@@ -78,8 +80,11 @@ func (r PersonErased) WriteText(w io.Writer) error {
 		rows = append(rows, []string{t.Table + "." + t.Column, fmt.Sprint(t.Rows)})
 	}
 	out.table(rows)
-	if r.Aliases > 0 {
-		out.addf("%s of the person forgotten", count(r.Aliases, "other id"))
+	switch {
+	case r.Aliases > 0 && r.DryRun:
+		out.addf("the person has %s", count(r.Aliases, "other id"))
+	case r.Aliases > 0 && r.Waiting == 0:
+		out.addf("the person's %s: forgotten", count(r.Aliases, "other id"))
 	}
 	if r.Waiting > 0 {
 		out.addf("%s of the outbox still to be published with the id", count(r.Waiting, "row"))

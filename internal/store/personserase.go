@@ -39,6 +39,9 @@ type Erased struct {
 	// Pseudonym stands for the person from now on; "" when nothing names the person, and in
 	// a dry run.
 	Pseudonym string
+	// Begun says that an earlier erasure of the person was not completed, and this one goes
+	// on with it.
+	Begun bool
 	// Waiting is how many rows of the outbox name the person, still to be published. Then
 	// the erasure is not complete, and asking for it again goes on with it.
 	Waiting int64
@@ -58,7 +61,7 @@ type ErasedTexts struct {
 
 // Found says whether anything named the person.
 func (e Erased) Found() bool {
-	return e.Waiting > 0 || e.Aliases > 0 || e.Moved != Moved{} || len(e.Texts) > 0
+	return e.Begun || e.Waiting > 0 || e.Aliases > 0 || e.Moved != Moved{} || len(e.Texts) > 0
 }
 
 // ErasePerson is Erase without a reason, an account, or a look at the outbox.
@@ -100,7 +103,7 @@ func (s *Store) erase(ctx context.Context, asked Erasure) (done Erased, err erro
 	}
 	pseudonym := pseudonymPrefix + s.options.Source.ID()
 	run := &erasure{store: s, asked: asked, person: person, ids: ids, eraser: newEraser(pseudonym, ids...)}
-	run.done.Aliases = done.Aliases
+	run.done.Begun, run.done.Aliases = done.Begun, done.Aliases
 	err = run.run(ctx)
 	return run.done, err
 }
@@ -121,9 +124,10 @@ func (s *Store) wouldErase(ctx context.Context, person Person, e *eraser, ids []
 	if err != nil {
 		return would, err
 	}
-	would.Aliases = int64(len(person.Aliases))
+	would.Begun = strings.HasPrefix(person.ID, pseudonymPrefix)
+	would.Aliases = int64(len(ids) - 1)
 	would.Moved.Orders = int64(len(orders))
-	if !strings.HasPrefix(person.ID, pseudonymPrefix) {
+	if !would.Begun {
 		would.Moved.Counters = int64(len(person.Counters))
 		for _, n := range person.Coupons {
 			would.Moved.Coupons += n
