@@ -12,6 +12,7 @@ const (
 	UserOrderService   = "order-service"
 	UserPaymentService = "payment-service"
 	UserRefundService  = "refund-service"
+	UserCampaigns      = "campaign-service"
 	UserTill           = "till"
 	UserOperator       = "operator"
 	UserListener       = "listener"
@@ -64,6 +65,7 @@ func Roles() []Role {
 			commands("lock", "renew", "release", "swap")),
 		publishes(UserPaymentService, "announces payments", TopicRight{ExchangeCommerce, []string{"payment"}}),
 		publishes(UserRefundService, "announces refunds", TopicRight{ExchangeCommerce, []string{"refund"}}),
+		publishes(UserCampaigns, "claims coupons for people, issues batches", commands("claim", "issue")),
 		publishes(UserTill, "redeems coupons at the counter", commands("redeem_requested", "redeem", "release")),
 		publishes(UserOperator, "couponctl: commands and facts by hand",
 			TopicRight{ExchangeCommerce, []string{"order", "payment", "refund"}},

@@ -178,7 +178,8 @@ func TestPermissionsToPublish(t *testing.T) {
 		"coupon.redeem_requested.v1": {UserTill, UserOperator},
 		"coupon.void.v1":             {UserOperator},
 		"coupon.reverse.v1":          {UserOperator},
-		"coupon.issue.v1":            {UserOperator},
+		"coupon.issue.v1":            {UserCampaigns, UserOperator},
+		"coupon.claim.v1":            {UserCampaigns, UserOperator},
 		"order.placed.v1":            nil,
 	} {
 		g.everybody(t, "command "+key, publishTo(ExchangeCommands, key), allowed...)
@@ -211,7 +212,7 @@ func TestPermissionsToRead(t *testing.T) {
 // comes from another exchange or out of a queue.
 func TestPermissionsCannotBePassedBy(t *testing.T) {
 	g := newGuarded(t)
-	for _, role := range []string{UserOrderService, UserPaymentService, UserRefundService, UserTill, UserOperator} {
+	for _, role := range []string{UserOrderService, UserPaymentService, UserRefundService, UserCampaigns, UserTill, UserOperator} {
 		for what, try := range map[string]func(*amqp091.Channel) error{
 			"an exchange of its own":    declareExchange(role+".x", nil),
 			"an alternate exchange":     declareExchange(role+".x", amqp091.Table{"alternate-exchange": ExchangeCommerce}),
