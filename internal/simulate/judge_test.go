@@ -30,6 +30,7 @@ type judge struct {
 	answers map[string]coupon.Answer
 	// tookEdges counts the edges taken.
 	tookEdges map[transition]int
+	rations   rations
 }
 
 // transition is one edge of the state machine.
@@ -59,6 +60,7 @@ func newJudge(ledger *Ledger) *judge {
 	return &judge{
 		ledger: ledger, edges: transitions(), coupons: map[string]*standing{}, granted: map[string]bool{},
 		answers: map[string]coupon.Answer{}, tookEdges: map[transition]int{},
+		rations: rations{map[string]int64{}, map[usesKey]int64{}},
 	}
 }
 
@@ -67,6 +69,7 @@ func (j *judge) step(r *coupon.Request, outcome *coupon.Outcome, changes *coupon
 	if err := j.allowed(r, outcome, changes); err != nil {
 		return err
 	}
+	j.count(changes)
 	for _, row := range changes.Operations {
 		if err := j.operation(row, changes); err != nil {
 			return err
@@ -224,6 +227,11 @@ func (j *judge) answered(r *coupon.Request, outcome *coupon.Outcome, changes *co
 	case coupon.LockCoupon, coupon.RedeemRequested:
 		obtains = true
 	case coupon.SwapCoupons, coupon.SettleOrder, coupon.ReportOrphan, coupon.EndFlow, coupon.ReportFault: // may have had nothing to do
+		return nil
+	case coupon.ClaimCoupon, coupon.IssueCoupons, coupon.CreateTemplate, coupon.EditTemplate:
+		if f, claims := r.Fact.(coupon.ClaimCoupon); claims {
+			return j.toldOf(f, outcome)
+		}
 		return nil
 	case coupon.ReturnCoupon, coupon.SettleLease: // may keep the use, or the lease
 		return j.tellsRow(a)

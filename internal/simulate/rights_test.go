@@ -10,14 +10,17 @@ import (
 // allowed says whether a step had the right to what it changed, by how the coupons
 // stood before.
 func (j *judge) allowed(r *coupon.Request, outcome *coupon.Outcome, changes *coupon.Changes) error {
+	if outcome.Status == coupon.Repeated && len(changes.Answers)+len(changes.Receipts)+len(changes.Flows) > 0 {
+		return fmt.Errorf("what is repeated was noted again: %+v", changes)
+	}
+	if campaign, err := j.campaign(r, outcome, changes); campaign || err != nil {
+		return err
+	}
 	_, command := r.Fact.(coupon.Command)
 	if outcome.Status != coupon.Applied && (command || outcome.Status != coupon.Refused) {
 		if err := nothing(changes); err != nil {
 			return err
 		}
-	}
-	if outcome.Status == coupon.Repeated && len(changes.Answers)+len(changes.Receipts)+len(changes.Flows) > 0 {
-		return fmt.Errorf("what is repeated was noted again: %+v", changes)
 	}
 	if err := j.quotes(r, changes); err != nil {
 		return err

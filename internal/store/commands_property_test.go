@@ -149,6 +149,12 @@ func (w *twin) compare(kept *Dump, histories map[string]coupon.History) {
 	if err != nil {
 		w.t.Error(err)
 	}
+	for _, got := range kept.Templates {
+		want, known, err := w.memory.Template(context.Background(), got.ID)
+		if err != nil || known && !cmp.Equal(want, *got) {
+			w.t.Errorf("template %s (-memory +database): %v\n%s", got.ID, err, cmp.Diff(want, *got))
+		}
+	}
 }
 
 // TestTrafficOfCommands: fifty thousand random commands and facts, in batches as they

@@ -15,7 +15,7 @@ type Answer struct {
 
 // AnswerTo gives the answer to a command; false for everything else, and for repairs,
 // which are asked by reconciliation alone. Of a return only the decision counts, not its
-// ground.
+// ground, and of a batch not how many there were.
 func AnswerTo(request *coupon.Request, outcome *coupon.Outcome) (Answer, bool) {
 	switch request.Fact.(type) {
 	case coupon.SettleOrder, coupon.SettleLease, coupon.ReportOrphan, coupon.EndFlow, coupon.ReportFault:
@@ -25,7 +25,7 @@ func AnswerTo(request *coupon.Request, outcome *coupon.Outcome) (Answer, bool) {
 		return Answer{}, false
 	}
 	code := outcome.Code
-	if outcome.Status == coupon.Applied {
+	if _, batch := request.Fact.(coupon.IssueCoupons); outcome.Status == coupon.Applied || batch {
 		decision, _, _ := strings.Cut(string(code), ":")
 		code = coupon.Code(decision)
 	}
@@ -46,6 +46,12 @@ func Answers() map[Answer]bool {
 	for _, decision := range []coupon.Code{"RETURN", "RETIRE", "KEEP", "VOID", "REVIEW"} {
 		all[Answer{"ReturnCoupon", coupon.Applied, decision}] = true
 	}
+	delete(all, Answer{"IssueCoupons", coupon.Applied, coupon.OK}) // it tells how many
+	all[Answer{"IssueCoupons", coupon.Applied, "ISSUED"}] = true
+	all[Answer{"IssueCoupons", coupon.Unchanged, "ISSUED"}] = true
+	all[Answer{"ClaimCoupon", coupon.Unchanged, coupon.Duplicate}] = true
+	all[Answer{"CreateTemplate", coupon.Unchanged, coupon.Noop}] = true
+	all[Answer{"EditTemplate", coupon.Unchanged, coupon.Noop}] = true
 	all[Answer{"LockCoupon", coupon.Unchanged, coupon.Duplicate}] = true
 	all[Answer{"RedeemCoupon", coupon.Unchanged, coupon.ExistingRedemption}] = true
 	all[Answer{"ReturnCoupon", coupon.Unchanged, coupon.DuplicateRefund}] = true
@@ -85,5 +91,18 @@ func refusals() map[string][]coupon.Code {
 			coupon.VersionConflict, coupon.UseLimitReached, coupon.BudgetExhausted),
 		"ReturnCoupon": append(illegal(coupon.Available, coupon.Locked, coupon.Refunded, coupon.Expired, coupon.Void),
 			coupon.AlreadyUsed, coupon.TooManyFacts),
+		"ClaimCoupon": {
+			coupon.UnknownTemplate, coupon.TemplateOffline, coupon.TemplateIsPaused, coupon.NotStarted, coupon.ExpiredState,
+			coupon.IdentityRequired, coupon.QuotaExhausted, coupon.LimitReached, coupon.DailyLimitReached,
+		},
+		"IssueCoupons": {
+			coupon.UnknownTemplate, coupon.TemplateOffline, coupon.ExpiredState, coupon.BatchRequired,
+			coupon.IdentityRequired, coupon.QuotaExhausted,
+		},
+		"CreateTemplate": {coupon.TemplateExists, coupon.InvalidTerms, coupon.UnknownPolicy},
+		"EditTemplate": {
+			coupon.UnknownTemplate, coupon.VersionConflict, coupon.InvalidTerms, coupon.UnknownPolicy, coupon.BelowIssued,
+			coupon.NotCounted,
+		},
 	}
 }

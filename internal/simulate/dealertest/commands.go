@@ -10,7 +10,7 @@ import (
 // that something happens.
 func (d *Dealer) command() coupon.Fact {
 	id := d.code()
-	switch pick(d.chance, "command kind", 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 6, 6, 7, 7, 7, 8, 9) {
+	switch pick(d.chance, "command kind", 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 6, 6, 7, 7, 7, 8, 9, 10, 10, 10) {
 	case 0:
 		return coupon.LockCoupon{Coupon: id, Order: d.asker(), Customer: d.customer(), Lease: d.term()}
 	case 1:
@@ -37,6 +37,8 @@ func (d *Dealer) command() coupon.Fact {
 		return d.reversal(id)
 	case 9:
 		return d.repair(id)
+	case 10:
+		return d.campaign()
 	default:
 		order, _ := d.order()
 		if c := d.sight(id).Coupon; c != nil && c.Redemption != nil && oneIn(d.chance, 2, "whose") {

@@ -171,8 +171,8 @@ func (d *Dealer) templates() []coupon.Fact {
 	}
 	var facts []coupon.Fact
 	for i, terms := range []coupon.Terms{
-		{Budget: 2, UsesPerPerson: 1},
-		{Budget: coupon.NoLimit, UsesPerPerson: coupon.NoLimit, Transferable: true},
+		{Total: 4, PerPerson: 2, PerDay: 1, Budget: 2, UsesPerPerson: 1},
+		{Total: 6, PerPerson: -1, PerDay: -1, Budget: -1, UsesPerPerson: -1, Transferable: true},
 	} {
 		terms.PolicyVersion = d.options.Policies + int64(2*d.tables+i)
 		facts = append(facts, coupon.DefinePolicy{Policy: policy.Policy{

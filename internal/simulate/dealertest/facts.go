@@ -38,7 +38,7 @@ func (d *Dealer) fact() coupon.Fact {
 	case 5:
 		return coupon.ValidityOver{Coupon: d.code()}
 	default:
-		return coupon.ImportCoupon{Code: d.code(), Template: d.template(0), Owner: "u2"}
+		return coupon.ImportCoupon{Code: d.known(), Template: d.template(0), Owner: "u2"}
 	}
 }
 
@@ -54,8 +54,17 @@ func (d *Dealer) order() (order, parent string) {
 	return d.name(letter), parent
 }
 
-// code picks a coupon; c5 is not there, until it is imported.
-func (d *Dealer) code() string { return d.name(pick(d.chance, "coupon", "c1", "c2", "c3", "c4", "c5")) }
+// code picks a coupon; c5 is not there, until it is imported. Now and then it is one that
+// was claimed, if one was.
+func (d *Dealer) code() string {
+	if oneIn(d.chance, 16, "claimed") {
+		return d.claimed(d.template(d.chance.Below(2, "template")), 1+d.chance.Below(2, "claim"))
+	}
+	return d.known()
+}
+
+// known picks a coupon whose code nobody has to make.
+func (d *Dealer) known() string { return d.name(pick(d.chance, "coupon", "c1", "c2", "c3", "c4", "c5")) }
 
 func (d *Dealer) placement(order, parent string) coupon.Fact {
 	f := coupon.OrderPlaced{

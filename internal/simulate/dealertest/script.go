@@ -39,6 +39,9 @@ func Script(t testing.TB, stage Stage) {
 	s.reverses()
 	s.returns()
 	s.ends()
+	s.campaigns()
+	s.batches()
+	s.terms()
 }
 
 // script makes up names as it goes.
@@ -189,11 +192,24 @@ func (s *script) keys() {
 		func(id string) coupon.Command { return coupon.VoidCoupon{Coupon: id} },
 		func(id string) coupon.Command { return coupon.ReverseChange{Coupon: id} },
 		func(id string) coupon.Command { return coupon.ReturnCoupon{Coupon: id, Order: id, Refund: "r"} },
+		func(id string) coupon.Command { return coupon.ClaimCoupon{Template: id} },
+		func(id string) coupon.Command {
+			return coupon.IssueCoupons{Template: id, Items: []coupon.IssueItem{{Code: id}}}
+		},
+		func(id string) coupon.Command {
+			return coupon.CreateTemplate{Template: id, Terms: coupon.Terms{Total: -2}}
+		},
+		func(id string) coupon.Command { return coupon.EditTemplate{Template: id} },
 	} {
 		first := s.request(about(s.name("nobody")))
 		want := coupon.UnknownCoupon
-		if _, swap := first.Fact.(coupon.SwapCoupons); swap {
+		switch first.Fact.(type) {
+		case coupon.SwapCoupons:
 			want = coupon.Rejected(coupon.UnknownOrder)
+		case coupon.ClaimCoupon, coupon.IssueCoupons, coupon.EditTemplate:
+			want = coupon.UnknownTemplate
+		case coupon.CreateTemplate:
+			want = coupon.InvalidTerms
 		}
 		s.ask(want, first)
 		s.ask(coupon.Duplicate, first)
