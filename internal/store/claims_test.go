@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -234,5 +235,45 @@ func TestTermsAreKeptVersionByVersion(t *testing.T) {
 	}
 	if _, err := s.pool.Exec(t.Context(), `update coupon_template_version set actor = 'nobody'`); err == nil {
 		t.Error("what a template said was changed")
+	}
+}
+
+// TestDriftOfClaimsIsFound: reconciliation reads out of the coupons what the counters of
+// claims have to be.
+func TestDriftOfClaimsIsFound(t *testing.T) {
+	s := open(t)
+	issue(t, s, campaign("open", 9), "OLD")
+	at := now(t, s)
+	for i, fact := range []coupon.Command{
+		coupon.ClaimCoupon{Template: "open", Person: "ann"},
+		coupon.ClaimCoupon{Template: "open", Person: "ann", Batch: "B"},
+		coupon.ClaimCoupon{Template: "open"},
+		coupon.IssueCoupons{Template: "open", Batch: "B", Items: []coupon.IssueItem{{Person: "bob"}, {Code: "coded"}}},
+	} {
+		apply(t, s, command(fmt.Sprint("k", i), at, fact))
+	}
+	if _, found := reconciled(t, s); len(found) != 0 {
+		t.Fatalf("found %v", found)
+	}
+	for name, plant := range map[string][2]string{
+		"a claim too many": {`update claim_counter set claimed = claimed + 1`, `update claim_counter set claimed = claimed - 1`},
+		"a lost counter":   {`update claim_counter set claimed = 0`, `update claim_counter set claimed = 2`},
+		"somebody else's": {
+			`insert into claim_counter (template_id, person_id, held, claimed) values ('open', 'bob', 0, 1)`,
+			`delete from claim_counter where person_id = 'bob'`,
+		},
+		"issued":   {`update coupon_template set issued = issued + 1`, `update coupon_template set issued = issued - 1`},
+		"imported": {`update coupon_template set imported = 0`, `update coupon_template set imported = 1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			execute(t, s, plant[0])
+			if _, found := reconciled(t, s); !slices.Equal(found, []string{"DRIFT open"}) {
+				t.Errorf("found %v", found)
+			}
+			execute(t, s, plant[1])
+		})
+	}
+	if _, found := reconciled(t, s); len(found) != 0 {
+		t.Errorf("found %v after all was put right", found)
 	}
 }

@@ -64,7 +64,9 @@ func (d *Dealer) code() string {
 }
 
 // known picks a coupon whose code nobody has to make.
-func (d *Dealer) known() string { return d.name(pick(d.chance, "coupon", "c1", "c2", "c3", "c4", "c5")) }
+func (d *Dealer) known() string {
+	return d.name(pick(d.chance, "coupon", "c1", "c2", "c3", "c4", "c5"))
+}
 
 func (d *Dealer) placement(order, parent string) coupon.Fact {
 	f := coupon.OrderPlaced{
