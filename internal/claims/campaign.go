@@ -15,8 +15,21 @@ type campaign struct {
 	generation int64
 	perDay     bool
 	zone       *time.Location
-	// bypassed says that claims went past the pool, so that it may hold too much.
+	// endless says that only persons are limited.
+	endless bool
+	// read is when the books were asked last. ills say what may be wrong in the pool.
+	// Both belong to the campaigns that remember this one.
+	read time.Time
+	ills ills
+}
+
+// ills are what may be wrong with a stock because of what this desk did.
+type ills struct {
+	// bypassed: claims went past the pool, so that it may hold too much.
 	bypassed bool
+	// miscounted: a return was lost, so that a person may be counted for nothing, which no
+	// look at what is left can see where there is no end to it.
+	miscounted bool
 }
 
 // ask gives what the pool has to know of a claim. The day is that of this machine's clock;
@@ -42,16 +55,26 @@ type campaigns struct {
 	known map[string]*campaign
 }
 
-func (c *campaigns) get(template string) *campaign {
+// get gives a campaign, nil for one that is not known, and whether the caller is to read it
+// again, which is asked of one at a time.
+func (c *campaigns) get(template string, now time.Time) (one *campaign, isOld bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.known[template]
+	one = c.known[template]
+	if one != nil && now.Sub(one.read) >= rereadAfter {
+		one.read, isOld = now, true
+	}
+	return one, isOld
 }
 
+// put remembers a campaign, with what may be wrong of its stock.
 func (c *campaigns) put(one *campaign) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if len(c.known) >= campaignsMost {
+	before := c.known[one.template]
+	if before != nil {
+		one.ills = before.ills
+	} else if len(c.known) >= campaignsMost {
 		for template := range c.known { // any one: it is read again when it is asked for
 			delete(c.known, template)
 			break
@@ -66,46 +89,72 @@ func (c *campaigns) drop(template string) {
 	delete(c.known, template)
 }
 
-// bypass notes that a claim went past the pool.
-func (c *campaigns) bypass(template string) {
+// suspect notes what may be wrong in the pool.
+func (c *campaigns) suspect(template string, more ills) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if one := c.known[template]; one != nil {
-		one.bypassed = true
+		one.ills.bypassed = one.ills.bypassed || more.bypassed
+		one.ills.miscounted = one.ills.miscounted || more.miscounted && one.endless
 	}
 }
 
-// takeBypassed lists the campaigns with claims that went past the pool, and forgets that.
-func (c *campaigns) takeBypassed() (templates []string) {
+// takeSuspects gives the campaigns of which something may be wrong, and forgets that.
+func (c *campaigns) takeSuspects() map[string]ills {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	suspects := map[string]ills{}
 	for template, one := range c.known {
-		if one.bypassed {
-			templates = append(templates, template)
-			one.bypassed = false
+		if one.ills != (ills{}) {
+			suspects[template] = one.ills
+			one.ills = ills{}
 		}
 	}
-	return templates
+	return suspects
 }
+
+// Limits on what a desk knows by heart.
+const (
+	// rereadAfter is how old it may be: an operator's edit is not told to anybody.
+	rereadAfter = Patience
+	// rereadMost is how long a claim waits for news of a campaign that is known.
+	rereadMost = time.Second
+)
 
 // campaign gives what is known of a campaign, nil when its claims are not limited or there
 // is none. Only limited ones are remembered.
 func (d *Desk) campaign(ctx context.Context, template string) (*campaign, error) {
-	if c := d.campaigns.get(template); c != nil {
-		return c, nil
+	c, isOld := d.campaigns.get(template, d.options.Now())
+	switch {
+	case c == nil:
+		return d.read(ctx, template)
+	case isOld:
+		ctx, cancel := context.WithTimeout(ctx, rereadMost)
+		defer cancel()
+		if again, err := d.read(ctx, template); err == nil {
+			return again, nil
+		}
 	}
+	return c, nil
+}
+
+func (d *Desk) read(ctx context.Context, template string) (*campaign, error) {
 	t, found, err := d.books.Template(ctx, template)
 	if err != nil {
 		return nil, fmt.Errorf("look for campaign %s: %w", template, err)
 	}
 	if !found || !t.Rationed() {
+		d.campaigns.drop(template)
 		return nil, nil
 	}
 	return d.remember(&t), nil
 }
 
 func (d *Desk) remember(t *coupon.Template) *campaign {
-	c := &campaign{template: t.ID, generation: t.Generation, perDay: t.PerDay != coupon.NoLimit, zone: time.UTC}
+	c := &campaign{
+		template: t.ID, generation: t.Generation, perDay: t.PerDay != coupon.NoLimit, zone: time.UTC,
+		endless: t.Total == coupon.NoLimit, read: d.options.Now(),
+	}
 	if t.Zone != "" {
 		if zone, err := d.options.Zone(t.Zone); err == nil { // as in the books, an unknown one is UTC
 			c.zone = zone
@@ -134,7 +183,7 @@ const (
 func (d *Desk) restock(ctx context.Context, template string, fault wrong) (*campaign, error) {
 	// Whoever gives up does not stop it for the others.
 	shared := context.WithoutCancel(ctx)
-	result, err, _ := d.flights.Do(fmt.Sprintf("%d %s", fault, template), func() (any, error) {
+	result, err, _ := d.flights.Do(flight(template, fault), func() (any, error) {
 		ctx, cancel := context.WithTimeout(shared, restockMost)
 		defer cancel()
 		var c *campaign
@@ -149,6 +198,9 @@ func (d *Desk) restock(ctx context.Context, template string, fault wrong) (*camp
 	}
 	return result.(*campaign), nil
 }
+
+// flight names what is done once for all who want it at the same time.
+func flight(template string, fault wrong) string { return fmt.Sprintf("%d %s", fault, template) }
 
 // restockMost bounds how long loading a stock may take.
 const restockMost = 10 * time.Second

@@ -165,6 +165,7 @@ func (d *Desk) SubmitAll(ctx context.Context, requests []coupon.Request) ([]coup
 // edited has the pool take the stock of an edited campaign. When that fails, a survey
 // sees it later.
 func (d *Desk) edited(ctx context.Context, template string) {
+	d.flights.Forget(flight(template, missing)) // one that is under way may have read what was before
 	if _, err := d.restock(ctx, template, missing); err != nil {
 		d.options.Logger.Warn("the pool does not know yet of an edited campaign", "template", template, "error", err)
 	}
@@ -190,6 +191,9 @@ func (d *Desk) claim(ctx context.Context, r *coupon.Request, f coupon.ClaimCoupo
 			d.settle(ctx, ask, taken.Verdict, outcome)
 		}
 		return outcome, err
+	}
+	if taken.Held && f.Batch != "" {
+		return d.askBooks(ctx, r) // whoever has one of the batch is told it again
 	}
 	if taken.Held {
 		if kept, err := d.books.Answer(ctx, r.Key); err != nil || kept != nil {
@@ -233,17 +237,25 @@ func (d *Desk) take(ctx context.Context, r *coupon.Request, f coupon.ClaimCoupon
 // bypass goes on without the pool, no faster than the database bears.
 func (d *Desk) bypass(ctx context.Context, r *coupon.Request, ask Ask, cause error) (coupon.Outcome, error) {
 	d.options.Logger.Debug("a claim goes past the pool", "template", ask.Template, "error", cause)
-	if err := d.limiter.Wait(ctx); err != nil {
-		return coupon.Outcome{}, fmt.Errorf("wait for the database path of claims: %w", err)
+	outcome, err := d.askBooks(ctx, r)
+	if err != nil {
+		return outcome, err
 	}
 	d.bypassed.Add(1)
-	d.campaigns.bypass(ask.Template)
-	outcome, err := d.submit(ctx, r)
-	if err == nil && outcome.Status != coupon.Applied {
+	d.campaigns.suspect(ask.Template, ills{bypassed: true})
+	if outcome.Status != coupon.Applied {
 		// What was asked of the pool may have been done there all the same.
 		d.giveBack(ctx, Return{Ask: ask, Why: why(outcome)})
 	}
-	return outcome, err
+	return outcome, nil
+}
+
+// askBooks asks for a claim without the pool, no faster than the database bears.
+func (d *Desk) askBooks(ctx context.Context, r *coupon.Request) (coupon.Outcome, error) {
+	if err := d.limiter.Wait(ctx); err != nil {
+		return coupon.Outcome{}, fmt.Errorf("wait for the database path of claims: %w", err)
+	}
+	return d.submit(ctx, r)
 }
 
 // settle gives back what the books did not need of what the pool had granted. An error
@@ -252,7 +264,7 @@ func (d *Desk) settle(ctx context.Context, ask Ask, verdict Verdict, outcome cou
 	switch {
 	case outcome.Status == coupon.Applied:
 		return
-	case outcome.Status == coupon.Repeated && verdict == Already:
+	case outcome.Status == coupon.Repeated && verdict == Already && outcome.First == coupon.OK:
 		return // this is what it took the first time
 	}
 	d.giveBack(ctx, Return{Ask: ask, Why: why(outcome)})
@@ -279,6 +291,7 @@ func (d *Desk) giveBack(ctx context.Context, back Return) {
 	defer cancel()
 	if err := d.pool.GiveBack(ctx, []Return{back}); err != nil {
 		d.lost.Add(1)
+		d.campaigns.suspect(back.Template, ills{miscounted: true})
 		d.options.Logger.Debug("a coupon was not given back to the pool", "template", back.Template, "error", err)
 	}
 }

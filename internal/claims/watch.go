@@ -55,6 +55,7 @@ func NewSurvey(pool Pool, books Rationed) *Survey { return &Survey{pool: pool, b
 func (s *Survey) Look(ctx context.Context, now time.Time) ([]Drift, error) {
 	templates, err := s.books.Rationed(ctx)
 	if err != nil {
+		s.before = nil // while the books do not answer, claims wait for longer than anybody's patience
 		return nil, fmt.Errorf("list campaigns: %w", err)
 	}
 	levels := make(map[string]Level, len(templates))
@@ -102,11 +103,17 @@ func (d *Desk) Rebuild(ctx context.Context, template string) error {
 	return err
 }
 
-// PoolIsBack repairs the stocks of campaigns with claims that went past the pool. What the
-// pool has of all others may be old, too: a survey sees that.
-func (d *Desk) PoolIsBack(ctx context.Context) {
-	for _, template := range d.campaigns.takeBypassed() {
-		if _, err := d.restock(ctx, template, tooHigh); err != nil {
+// Mend repairs the stocks of campaigns with claims that went past the pool, and of those
+// that may count a person for nothing. What the pool has of all others may be wrong, too: a
+// survey sees that.
+func (d *Desk) Mend(ctx context.Context) {
+	for template, suspected := range d.campaigns.takeSuspects() {
+		fault := tooHigh
+		if suspected.miscounted {
+			fault = unconditionally
+		}
+		if _, err := d.restock(ctx, template, fault); err != nil {
+			d.campaigns.suspect(template, suspected)
 			d.options.Logger.Warn("the stock of a campaign is not right yet", "template", template, "error", err)
 		}
 	}

@@ -77,7 +77,6 @@ func (p *parts) surveyQuotas(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-p.claims.back:
-			p.claims.desk.PoolIsBack(ctx)
 		case <-ticker.C:
 		}
 		p.lookAtQuotas(ctx)
@@ -97,6 +96,7 @@ func (p *parts) lookAtQuotas(ctx context.Context) {
 			p.log.Warn("a stock in Redis is still wrong", "template", drift.Template, "error", err)
 		}
 	}
+	p.claims.desk.Mend(ctx)
 }
 
 // refusals tells of claims that were refused before the engine: the world, and whoever
