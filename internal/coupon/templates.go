@@ -239,7 +239,11 @@ func (w *World) restock(f Restock) Outcome {
 	if t == nil {
 		return Outcome{Status: Unchanged, Code: UnknownTemplate}
 	}
-	t.Generation = max(t.Generation, f.Above) + 1
+	next := max(t.Generation, f.Above) + 1
+	if t.ToldSoldOut == t.Generation {
+		t.ToldSoldOut = next // another stock of the same campaign is no news to the world
+	}
+	t.Generation = next
 	w.dirtyTemplates[t.ID] = true
 	return Outcome{Status: Applied, Code: OK}
 }
