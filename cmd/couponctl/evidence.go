@@ -59,10 +59,11 @@ type auditList struct {
 
 func (auditList) Help() string {
 	return `Who did what by hand, why, and what came of it: one row for each command, refused and repeated ones included, written
-in the transaction of the change; two for an import, STARTED and DONE or STOPPED. Rows are never changed. As JSON
-they have the arguments (without tokens) and how the coupons stood before and after.
+in the transaction of the change; two for an import or a batch, STARTED and DONE or STOPPED. Rows are never changed. Edits of
+templates tell each term before and after. As JSON rows have the arguments (without tokens) and how the coupons stood.
 
   couponctl audit list --coupon SPRING-1
+  couponctl audit list --action EditTemplate --actor ann@desk-3
   couponctl audit list --actor ann@desk-3 --since 2026-11-01T00:00:00Z --output json | jq '.entries[].reason'`
 }
 

@@ -5,7 +5,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -202,4 +204,34 @@ func TestWhatABatchNeeds(t *testing.T) {
 	issue("", "--template", "t", "--batch", "b", "--format", "jsonl").want(t, exitFindings, "the file is empty", `{"customer": "..."}`)
 	issue("customer\nu\n", "--template", "t", "--batch", "b", "--outbox-shards", "0").want(t, exitFindings, "choose 1 to 1024")
 	ctl(t, "coupons", "issue", "nowhere.csv", "--template", "t", "--batch", "b").want(t, exitFindings, "no such file")
+}
+
+// Two people issue overlapping lists of one batch at the same time, from both ends.
+func TestTwoWhoIssueOneBatchAtOnce(t *testing.T) {
+	migrated(t)
+	template(t, exitOK, "create", "t")
+	const all = 2000
+	rows := strings.Split(strings.TrimSpace(people(all)), "\n")
+	slices.Reverse(rows[1:])
+	lists := []string{people(all), strings.Join(rows, "\n")}
+	outcomes := make([]outcome, len(lists))
+	var group sync.WaitGroup
+	for i, list := range lists {
+		group.Go(func() {
+			outcomes[i] = ctlWith(t, list, "coupons", "issue", "-", "--template", "t", "--batch", "b1", "-o", "json")
+		})
+	}
+	group.Wait()
+	got := 0
+	for _, o := range outcomes {
+		o.want(t, exitOK)
+		report := decode[console.IssueReport](t, o)
+		if got += report.Issued; report.Issued+report.SkippedInDatabase != all {
+			t.Errorf("report %+v", report)
+		}
+	}
+	if view := showTemplate(t, "t"); got != all || view.Issued != all {
+		t.Errorf("%d told, %d issued to %d people", got, view.Issued, all)
+	}
+	ctl(t, "check").want(t, exitOK, "every invariant holds")
 }

@@ -24,7 +24,7 @@ var hints = map[coupon.Code]string{
 	coupon.AlreadyUsed: "another order has used the coupon: `couponctl timeline CODE` shows which; " +
 		"`couponctl reverse` takes a redemption back",
 	coupon.NotOwner:           "the coupon belongs to another person, and its template is not transferable",
-	coupon.TemplateOffline:    "the template is offline: no new leases until it is active again",
+	coupon.TemplateOffline:    "the template is offline: no new leases until `couponctl templates resume`",
 	coupon.NotStarted:         "the coupon is not valid yet: `couponctl coupons show CODE` says from when",
 	coupon.UseLimitReached:    "the person uses as many coupons of the template as one may at a time",
 	coupon.BudgetExhausted:    "the template's budget is used up: a release, reversal or return makes room",
@@ -35,7 +35,7 @@ var hints = map[coupon.Code]string{
 	coupon.NotSwapped:         "nothing was swapped: the coupons that stand in the way are listed",
 	coupon.UnknownReview:      "there is no such case: `couponctl review list` shows those that are open",
 	coupon.CodeTaken:          "a coupon has this code already: choose another --code",
-	coupon.UnknownTemplate:    "nobody defined the template: `couponctl coupons import --help` says how",
+	coupon.UnknownTemplate:    "there is no such template: `couponctl templates list` shows them, `couponctl templates create` makes one",
 	coupon.UnknownOrder:       "the order was never placed here: swap coupons of placed orders only",
 	coupon.OrderAlreadyClosed: "the order is closed or replaced by another: it can take no coupon",
 	coupon.StaleRevision:      "the order was placed anew meanwhile: look at it and ask again under a new key",

@@ -55,7 +55,7 @@ func termTexts() []termText {
 
 // changedTerms tells term by term what is different.
 func changedTerms(before, after coupon.Terms) []TermChange {
-	var changes []TermChange
+	changes := []TermChange{}
 	for _, term := range termTexts() {
 		if was, is := term.text(before), term.text(after); was != is {
 			changes = append(changes, TermChange{term.name, was, is})

@@ -215,7 +215,7 @@ func (d *Database) templateResult(
 		if err != nil {
 			return r, err
 		}
-		r.Changes = edits[editKey{o.Template, o.Key}]
+		r.Changes = append(r.Changes, edits[editKey{o.Template, o.Key}]...)
 	case coupon.Refused:
 		t, _, err := d.store.Template(ctx, o.Template)
 		if err != nil {
