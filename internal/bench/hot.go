@@ -104,7 +104,7 @@ func hotProduct(coupons int, args ...string) func(testing.TB, *job) Measurement 
 			m.fault("coupond ended with code %d: %s", code, p.Log())
 		}
 		g.leftovers(t, &m)
-		g.announced(t, ctx, &m, since)
+		g.announced(t, ctx, &m, since, 0)
 		g.folded(t, ctx, &m, len(tokens), len(g.traffic.messages), before)
 		return m
 	}

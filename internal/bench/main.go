@@ -30,6 +30,7 @@ type options struct {
 	seconds float64
 	mix     bool
 	hot     bool
+	claims  bool
 	only    string
 	seed    uint64
 	soak    int
@@ -43,6 +44,7 @@ func main() {
 	flag.Float64Var(&o.seconds, "seconds", 10, "`seconds` that each arm is measured for in a round, about")
 	flag.BoolVar(&o.mix, "mix", false, "measure with closes, refunds and a tenth of the messages repeated")
 	flag.BoolVar(&o.hot, "hot", false, "measure commands that are all about a few coupons instead")
+	flag.BoolVar(&o.claims, "claims", false, "measure claims of one campaign instead")
 	flag.StringVar(&o.only, "arms", "", "measure only these `arms`, separated by commas")
 	flag.Uint64Var(&o.seed, "seed", 1, "`seed` of the traffic and of the order of the arms")
 	flag.IntVar(&o.soak, "soak", 0, "instead of measuring arms, watch the memory of coupond over so many `messages`")
@@ -59,12 +61,15 @@ func main() {
 var errFaults = errors.New("there were faults")
 
 func run(o options, out io.Writer) error {
-	if o.hot && (o.mix || o.soak > 0 || o.verify > 0) {
-		return errors.New("-hot measures commands of its own: leave out -mix, -soak and -verify")
+	if (o.hot || o.claims) && (o.mix || o.soak > 0 || o.verify > 0) || o.hot && o.claims {
+		return errors.New("-hot and -claims measure commands of their own: leave out the other, -mix, -soak and -verify")
 	}
 	all := arms()
-	if o.hot {
+	switch {
+	case o.hot:
 		all = hotArms()
+	case o.claims:
+		all = claimsArms()
 	}
 	chosen, err := choose(all, o.only)
 	if err != nil {
@@ -139,11 +144,13 @@ const (
 	calibration = 0.3
 	// leastMessages keeps a slow arm from measuring next to nothing.
 	leastMessages = 500
+	// mostMessages bounds what is in memory, here and in the queues, however fast an arm is.
+	mostMessages = 500_000
 )
 
 // compare measures the arms, round by round.
 func compare(o options, binary string, chosen []arm) Report {
-	r := Report{Rounds: o.rounds, Mixed: o.mix, Hot: o.hot}
+	r := Report{Rounds: o.rounds, Mixed: o.mix, Hot: o.hot, Claims: o.claims}
 	expected := map[string]float64{}
 	for _, a := range chosen {
 		expected[a.name] = a.guess
@@ -180,7 +187,7 @@ func compare(o options, binary string, chosen []arm) Report {
 func sizesOf(expected map[string]float64, seconds float64) (sizes map[string]int, coupons int) {
 	sizes = map[string]int{}
 	for name, rate := range expected {
-		sizes[name] = max(leastMessages, int(rate*seconds))
+		sizes[name] = min(max(leastMessages, int(rate*seconds)), mostMessages)
 		coupons = max(coupons, couponsFor(int((1+warmUp)*float64(sizes[name]))))
 	}
 	return sizes, coupons

@@ -12,12 +12,15 @@ const (
 	cpuWorker   = "worker" // coupond, or this program where it stands in for it
 	cpuPostgres = "postgres"
 	cpuRabbitMQ = "rabbitmq"
+	cpuRedis    = "redis"
 )
 
 // meter reads what a measurement costs.
 type meter struct {
 	db       *database
 	rabbitmq int
+	// redis is 0 where it has nothing to do with the work.
+	redis int
 	// worker is 0 as long as this program itself does the work.
 	worker int
 }
@@ -45,6 +48,11 @@ func (m meter) read(ctx context.Context) (reading, error) {
 	if r.cpu[cpuRabbitMQ], err = cpuOf(m.rabbitmq); err != nil {
 		return r, fmt.Errorf("RabbitMQ: %w", err)
 	}
+	if m.redis != 0 {
+		if r.cpu[cpuRedis], err = cpuOf(m.redis); err != nil {
+			return r, fmt.Errorf("Redis: %w", err)
+		}
+	}
 	r.wal, err = m.db.wal(ctx)
 	return r, err
 }
@@ -67,6 +75,11 @@ type Measurement struct {
 	// CouponUpdates and LedgerRows are rows a command, in the arms about hot coupons.
 	CouponUpdates float64 `json:"couponUpdatesPerCommand,omitempty"`
 	LedgerRows    float64 `json:"ledgerRowsPerCommand,omitempty"`
+	// Reads and Writes are what the database was asked for, a message, of the tables that
+	// claims write, and Book is what was written there; in the arms about claims.
+	Reads  float64 `json:"readsPerMessage,omitempty"`
+	Writes float64 `json:"writesPerMessage,omitempty"`
+	Book   *book   `json:"book,omitempty"`
 	// PeakMemory is that of the worker, in bytes; 0 where this program stood in.
 	PeakMemory int64 `json:"peakMemoryBytes"`
 	// Events were confirmed by the broker and found in its queue at the end.

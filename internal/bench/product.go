@@ -92,12 +92,25 @@ func (g *ground) drain(t testing.TB, ctx context.Context, j *job, p *fleet.Proce
 	})
 	var m Measurement
 	m.between(from, to, total-warm)
-	batches, err := p.Metric(telemetry.BatchRequests + "_count")
-	must(t, err, "ask coupond")
-	items, err := p.Metric(telemetry.BatchRequests + "_sum")
-	must(t, err, "ask coupond")
-	m.MeanBatch = items / batches
+	m.MeanBatch = meanBatch(t, p)
 	return m
+}
+
+// meanBatch is how many requests shared a transaction; 0 when there was none.
+func meanBatch(t testing.TB, p *fleet.Process) float64 {
+	t.Helper()
+	var figures [3]float64
+	for i, name := range []string{
+		telemetry.RequestsCommitted, telemetry.BatchRequests + "_sum", telemetry.BatchRequests + "_count",
+	} {
+		var err error
+		figures[i], err = p.Metric(name)
+		must(t, err, "ask coupond")
+		if figures[0] == 0 {
+			return 0 // it does not tell of batches before the first
+		}
+	}
+	return figures[1] / figures[2]
 }
 
 // settled is how many messages coupond has answered. It does not tell before the
@@ -141,7 +154,7 @@ func (g *ground) verify(
 		m.fault("%d messages answered instead of %d", answered, want)
 	}
 	g.leftovers(t, m)
-	events, want = g.announced(t, ctx, m, since)
+	events, want = g.announced(t, ctx, m, since, 0)
 	m.check(ctx, g.Store)
 	return events, want
 }
@@ -161,13 +174,15 @@ func (g *ground) leftovers(t testing.TB, m *Measurement) {
 	}
 }
 
-// announced holds the events in their queue against the ledger since a moment.
+// announced holds the events in their queue against the ledger since a moment, and as many
+// more that no row tells of.
 func (g *ground) announced(
-	t testing.TB, ctx context.Context, m *Measurement, since time.Time,
+	t testing.TB, ctx context.Context, m *Measurement, since time.Time, more int,
 ) (events collected, want announcements) {
 	t.Helper()
 	want, err := g.db.announcements(ctx, since)
 	must(t, err, "read what should be announced")
+	want.others += more
 	m.Events = depthOfEvents(t, g.gauge, len(want.operations)+want.others)
 	events = collect(t, g.Conn, m.Events)
 	for _, fault := range events.compare(want) {

@@ -14,10 +14,11 @@ type Report struct {
 	// Arms says what each arm is, in the order of the report.
 	Arms []ArmSummary `json:"arms"`
 	// Rounds counts the measured ones; Mixed is traffic with closes, refunds and
-	// repeats, Hot is commands about a few coupons.
+	// repeats, Hot is commands about a few coupons, Claims is claims of one campaign.
 	Rounds int  `json:"rounds"`
 	Mixed  bool `json:"mixed"`
 	Hot    bool `json:"hot,omitempty"`
+	Claims bool `json:"claims,omitempty"`
 	// Scores compare arms, round by round.
 	Scores       []Score       `json:"scores"`
 	Measurements []Measurement `json:"measurements"`
@@ -53,6 +54,10 @@ func (r *Report) summarise(chosen []arm) {
 			r.Arms = append(r.Arms, ArmSummary{Name: a.name, What: a.what, Rate: spreadOf(figures)})
 		}
 	}
+	if r.Claims {
+		r.scoreClaims()
+		return
+	}
 	of := func(arm string) map[int]float64 { return byRound(r.Measurements, arm, rate) }
 	cost := func(arm string) map[int]float64 { return byRound(r.Measurements, arm, totalCPU) }
 	ours := of(armOurs)
@@ -87,10 +92,16 @@ func (r *Report) print(out io.Writer) error {
 	if r.Hot {
 		traffic = "commands, each of which changes a coupon"
 	}
+	if r.Claims {
+		traffic = "claims of one campaign"
+	}
 	fmt.Fprintf(w, "\nThroughput, median of %d rounds; %s\n\n", r.Rounds, traffic)
 	r.printArms(w)
 	if r.Hot {
 		r.printFolds(w)
+	}
+	if r.Claims {
+		r.printBooks(w)
 	}
 	fmt.Fprintln(w)
 	r.printScores(w)
@@ -156,7 +167,7 @@ func (r *Report) printScores(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%s\t%.2f\t%.2f..%.2f\t%s\t%s\n", s.Name, s.Ratio.Median, s.Ratio.Least, s.Ratio.Most, goal, verdict)
 	}
-	if !r.Hot {
+	if !r.Hot && !r.Claims {
 		fmt.Fprintln(w, "composed ceiling: 1 / (1/database-only + 1/broker-only), each of which has the machine to itself; "+
 			"the CPU ratios hardly depend on what else runs on the machine")
 	}
@@ -164,7 +175,7 @@ func (r *Report) printScores(w io.Writer) {
 
 // printTime says where the time of the product goes.
 func (r *Report) printTime(w io.Writer) {
-	for _, name := range []string{armOurs, armStock16, armStock1} {
+	for _, name := range []string{armOurs, armStock16, armStock1, armClaims, armClaimsStock16, armClaimsStock1} {
 		var busy []float64
 		shares := map[string][]float64{}
 		for _, m := range r.Measurements {
@@ -178,9 +189,13 @@ func (r *Report) printTime(w io.Writer) {
 			}
 		}
 		if len(busy) > 0 {
-			fmt.Fprintf(w, "%s keeps %.0f %% of %d processors busy: worker %.0f %%, PostgreSQL %.0f %%, RabbitMQ %.0f %% of that\n",
+			fmt.Fprintf(w, "%s keeps %.0f %% of %d processors busy: worker %.0f %%, PostgreSQL %.0f %%, RabbitMQ %.0f %%",
 				name, spreadOf(busy).Median, r.Conditions.Cores, spreadOf(shares[cpuWorker]).Median,
 				spreadOf(shares[cpuPostgres]).Median, spreadOf(shares[cpuRabbitMQ]).Median)
+			if redis := shares[cpuRedis]; len(redis) > 0 {
+				fmt.Fprintf(w, ", Redis %.0f %%", spreadOf(redis).Median)
+			}
+			fmt.Fprintln(w, " of that")
 		}
 	}
 }
