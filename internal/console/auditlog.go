@@ -54,6 +54,8 @@ type AuditEntry struct {
 	Arguments json.RawMessage   `json:"arguments,omitempty"`
 	Before    []coupon.Standing `json:"before,omitempty"`
 	After     []coupon.Standing `json:"after,omitempty"`
+	// Corrections are counters of a template that were set to what they count.
+	Corrections []coupon.Correction `json:"corrections,omitempty"`
 	// Terms tell what a command changed in a template.
 	Terms []TermChange `json:"terms,omitempty"`
 }
@@ -80,7 +82,7 @@ func (d *Database) AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error
 		page.Entries = append(page.Entries, AuditEntry{
 			ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Subject: r.Subject, Coupons: r.Coupons, Reason: r.Reason,
 			Outcome: r.Code, First: r.First, Count: r.Count, Key: r.Key, MessageID: r.Cause, Arguments: r.Arguments,
-			Before: r.Before, After: r.After,
+			Before: r.Before, After: r.After, Corrections: r.Corrections,
 		})
 	}
 	return page, d.tellTerms(ctx, page.Entries)
@@ -124,6 +126,9 @@ func (e AuditEntry) change() string {
 			parts = append(parts, fmt.Sprintf("%s v%d %s -> v%d %s", after.Coupon, was.Version, was.State,
 				after.Version, after.State))
 		}
+	}
+	for _, c := range e.Corrections {
+		parts = append(parts, fmt.Sprintf("%s %d -> %d", c.Counter, c.Before, c.After))
 	}
 	for _, change := range e.Terms {
 		parts = append(parts, change.String())

@@ -36,6 +36,8 @@ type AuditRow struct {
 	Arguments  []byte
 	// Before and After tell how the coupons stood that exist.
 	Before, After []Standing
+	// Corrections are counters of a template that were set right.
+	Corrections []Correction
 }
 
 // AuditFilter selects rows of the audit log; zero fields select everything.
@@ -82,11 +84,12 @@ func (w *World) audited(r *Request, f Command) Outcome {
 	slices.Sort(coupons)
 	coupons = slices.Compact(coupons)
 	before, sofar := w.standing(coupons), len(w.changes.Operations)
+	w.corrections = nil
 	outcome := w.answer(r, f)
 	row := &AuditRow{
 		At: w.Now, Actor: r.Actor, Action: f.kind(), Coupons: coupons, Reason: r.Audit.Reason,
 		Code: outcome.Code, First: outcome.First, Key: r.Key, Cause: r.ID, Arguments: r.Audit.Arguments,
-		Before: before, After: w.standing(coupons),
+		Before: before, After: w.standing(coupons), Corrections: w.corrections,
 	}
 	if orders := f.Orders(); len(orders) > 0 {
 		row.Subject = orders[0]
@@ -116,6 +119,8 @@ func templateOf(f Command) string {
 	case CreateTemplate:
 		return f.Template
 	case EditTemplate:
+		return f.Template
+	case RecountTemplate:
 		return f.Template
 	default:
 		return ""

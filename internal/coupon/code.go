@@ -97,6 +97,10 @@ const (
 	DuplicateRefund    Code = "DUPLICATE_REFUND"
 	// StaleRevision: a newer revision of the order is already known.
 	StaleRevision Code = "STALE_REVISION"
+	// Recounted: counters were wrong, and say now what they count.
+	Recounted Code = "RECOUNTED"
+	// Restocked: a stock in the pool in front of the engine was wrong, and was loaded anew.
+	Restocked Code = "RESTOCKED"
 )
 
 // Answers to import and to the validity sweep.

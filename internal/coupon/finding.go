@@ -79,7 +79,7 @@ func OwnFaults() []Fault {
 		FaultUsedWithoutRedemption, FaultDoubleUse, FaultPaidNotRedeemed, FaultClosedStillLocked,
 		FaultGivenUpStillHeld, FaultReviewNotOpened, FaultDiscountWithoutRedemption, FaultOrphanPayment,
 		FaultReturnNotDone, FaultReturnNotPublished, FaultLedgerGap, FaultOrphanLease, FaultOldOpenLease,
-		FaultStaleFlow, FaultDrift,
+		FaultStaleFlow, FaultDrift, FaultQuotaDrift,
 	}
 }
 

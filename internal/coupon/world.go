@@ -109,7 +109,11 @@ type World struct {
 	dirtyUses      map[usesKey]bool
 	dirtyClaims    map[usesKey]bool
 	newPolicies    []policy.Policy
-	changes        Changes
+	// miscounts are how far counters of templates are wrong, corrections what was set right
+	// of that.
+	miscounts   map[string]*miscount
+	corrections []Correction
+	changes     Changes
 
 	request *Request
 	// touches counts how often an order was changed.
@@ -140,6 +144,7 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 		dirtyOrders:    map[string]bool{},
 		dirtyTemplates: map[string]bool{},
 		dirtyUses:      map[usesKey]bool{},
+		miscounts:      map[string]*miscount{},
 	}
 }
 

@@ -90,7 +90,7 @@ func GateFaults(gate string) []coupon.Fault {
 			coupon.FaultClosedUpstream,
 		}
 	case GateDrift:
-		return []coupon.Fault{coupon.FaultDrift}
+		return []coupon.Fault{coupon.FaultDrift, coupon.FaultQuotaDrift}
 	default:
 		return nil
 	}

@@ -35,6 +35,8 @@ func (p *Repair) command(f *Record) coupon.Command {
 		return coupon.SettleLease{Coupon: f.Coupon, Order: f.Order}
 	case coupon.FaultStaleFlow:
 		return coupon.EndFlow{Coupon: f.Coupon, RedeemNo: f.Subject}
+	case coupon.FaultDrift:
+		return coupon.RecountTemplate{Template: f.Template}
 	case coupon.FaultOrphanPayment:
 		return coupon.ReportOrphan{Order: f.Order, Patience: p.Patience}
 	case coupon.FaultDoubleUse, coupon.FaultUsedWithoutRedemption, coupon.FaultDiscountWithoutRedemption:

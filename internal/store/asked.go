@@ -19,10 +19,11 @@ type asked struct {
 	templates []string
 	// uses are counters for coupons that are not there yet.
 	uses []usesKey
-	// perPerson are templates that the batch defines with a limit for each person.
-	perPerson []string
-	policies  []int64
-	messages  []message
+	// perPerson are templates that the batch defines with a limit for each person, recounts
+	// those whose coupons are counted again.
+	perPerson, recounts []string
+	policies            []int64
+	messages            []message
 
 	// keys are those of commands, reversed the coupons whose latest change may be taken
 	// back.
@@ -121,9 +122,7 @@ func (a *asked) askTemplate(fact coupon.Fact) bool {
 		a.templates = append(a.templates, f.Template)
 		for i := range f.Items {
 			a.issues(f.Template, f.Items[i].Person)
-			if coupon.Fold(f.Items[i].Code) == "" {
-				a.claims = append(a.claims, claimKey{f.Template, f.Items[i].Person, f.Batch})
-			}
+			a.claims = append(a.claims, claimKey{f.Template, f.Items[i].Person, f.Batch})
 		}
 	case coupon.DefineTemplate:
 		a.defines(f.Template.ID, f.Template.Terms)
@@ -139,6 +138,8 @@ func (a *asked) askTemplate(fact coupon.Fact) bool {
 		}
 	case coupon.Restock:
 		a.templates = append(a.templates, f.Template)
+	case coupon.RecountTemplate:
+		a.templates, a.recounts = append(a.templates, f.Template), append(a.recounts, f.Template)
 	case coupon.DefinePolicy:
 		a.policies = append(a.policies, f.Policy.Version)
 	default:

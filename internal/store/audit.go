@@ -172,7 +172,7 @@ func (v *snapshot) eachTemplate(
 	wrong := map[string][]PersonUse{}
 	var uses []PersonUse
 	t := &trip{}
-	t.query("compare the uses of persons", personUsesSQL, list(&uses, scanPersonUse), v.store.options.PageSize)
+	t.query("compare the uses of persons", personUsesSQL, list(&uses, scanPersonUse), v.store.options.PageSize, nil)
 	if err := v.send(ctx, t); err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type auditDetail struct {
 	Arguments json.RawMessage   `json:"arguments,omitempty"`
 	Before    []coupon.Standing `json:"before,omitempty"`
 	After     []coupon.Standing `json:"after,omitempty"`
+	// Corrections are as in coupon.AuditRow.
+	Corrections []coupon.Correction `json:"corrections,omitempty"`
 }
 
 // auditRow is a row whose document is encoded.
@@ -37,7 +39,7 @@ type auditRow struct {
 func encodeAudits(audits []*coupon.AuditRow) ([]auditRow, error) {
 	rows := make([]auditRow, len(audits))
 	for i, a := range audits {
-		document, err := json.Marshal(auditDetail{a.Key, a.Cause, a.First, a.Arguments, a.Before, a.After})
+		document, err := json.Marshal(auditDetail{a.Key, a.Cause, a.First, a.Arguments, a.Before, a.After, a.Corrections})
 		if err != nil {
 			return nil, fmt.Errorf("detail of an audit row about %s: %w", a.Subject, err)
 		}
@@ -107,5 +109,6 @@ func scanAuditRow(row scanTarget) (a coupon.AuditRow, err error) {
 		return a, fmt.Errorf("detail of audit row %d: %w", a.ID, err)
 	}
 	a.Key, a.Cause, a.First, a.Arguments, a.Before, a.After = d.Key, d.Cause, d.First, d.Arguments, d.Before, d.After
+	a.Corrections = d.Corrections
 	return a, nil
 }

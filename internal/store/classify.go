@@ -63,6 +63,8 @@ func Classify(err error) batcher.Class {
 	switch {
 	case errors.As(err, &unknown):
 		return batcher.Ambiguous
+	case errors.Is(err, ErrTooManyToCount): // which the server has cut short
+		return batcher.Poison
 	case errors.As(err, &server):
 		return classifyState(server)
 	case errors.Is(err, ErrTooManyOrders):

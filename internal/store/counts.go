@@ -104,7 +104,7 @@ const (
 // one page of them. It reads whole tables.
 func (s *Store) WrongPersonUses(ctx context.Context) ([]PersonUse, error) {
 	var uses []PersonUse
-	err := s.each(ctx, personUsesSQL, list(&uses, scanPersonUse), s.options.PageSize)
+	err := s.each(ctx, personUsesSQL, list(&uses, scanPersonUse), s.options.PageSize, nil)
 	if err != nil {
 		return nil, fmt.Errorf("compare the uses of persons: %w", err)
 	}

@@ -68,8 +68,14 @@ func (tx *transaction) readCoupons(ctx context.Context) error {
 	if len(limited) > 0 {
 		t.query("lock templates", lockTemplatesSQL, tx.scanTemplate(true), limited)
 	}
+	if len(tx.asked.recounts) > 0 {
+		if err := tx.count(ctx, t); err != nil {
+			return err
+		}
+		t = &trip{}
+	}
 	tx.readClaims(t)
-	if perPerson {
+	if perPerson || len(tx.miscounted) > 0 {
 		templates, persons := tx.newUses()
 		t.exec("admit uses", admitUsesSQL, coupons, templates, persons)
 		t.query("lock uses", lockUsesSQL, tx.scanUses, coupons, templates, persons)
@@ -92,6 +98,7 @@ func (tx *transaction) readCoupons(ctx context.Context) error {
 	for _, c := range tx.coupons {
 		tx.world.AddCoupon(c)
 	}
+	tx.addTruths()
 	return nil
 }
 
@@ -127,6 +134,11 @@ func (tx *transaction) limited() (ids texts, perPerson bool) {
 // newUses lists the counters for coupons that the batch is about to create.
 func (tx *transaction) newUses() (templates, persons texts) {
 	templates, persons = texts{}, texts{}
+	for _, use := range tx.miscounted {
+		if use.Counter == CounterUses {
+			templates, persons = append(templates, use.Template), append(persons, use.Person)
+		}
+	}
 	wanted := tx.asked.uses
 	for _, g := range tx.asked.goodwill {
 		if o := tx.orders[g.order]; o != nil && o.Customer != "" {
@@ -168,6 +180,11 @@ func (tx *transaction) readClaims(t *trip) {
 			batches[key] = true
 			inTemplates, owners = append(inTemplates, key.template), append(owners, key.person)
 			names = append(names, key.batch)
+		}
+	}
+	for _, use := range tx.miscounted {
+		if key := (usesKey{use.Template, use.Person}); use.Counter == CounterClaims && !counters[key] {
+			templates, persons = append(templates, use.Template), append(persons, use.Person)
 		}
 	}
 	if len(templates) > 0 {

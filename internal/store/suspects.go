@@ -195,17 +195,19 @@ type truth struct {
 	usage    coupon.Usage
 }
 
+func scanTruth(row scanTarget) (u truth, err error) {
+	err = row.Scan(&u.template, &u.usage.Issued, &u.usage.Imported, &u.usage.Held)
+	return u, err
+}
+
 func (w *faultWalk) templates(ctx context.Context) error {
 	var templates []*coupon.Template
 	var truths []truth
 	var wrong []PersonUse
 	t := &trip{}
 	t.query("read templates", dumpTemplatesSQL, list(&templates, scanTemplateRow))
-	t.query("count what templates hold", suspectTemplatesSQL, list(&truths, func(row scanTarget) (u truth, err error) {
-		err = row.Scan(&u.template, &u.usage.Issued, &u.usage.Imported, &u.usage.Held)
-		return u, err
-	}))
-	t.query("compare the uses of persons", personUsesSQL, list(&wrong, scanPersonUse), w.store.options.PageSize)
+	t.query("count what templates hold", suspectTemplatesSQL, list(&truths, scanTruth), nil)
+	t.query("compare the uses of persons", personUsesSQL, list(&wrong, scanPersonUse), w.store.options.PageSize, nil)
 	if err := w.read(ctx, t); err != nil {
 		return err
 	}

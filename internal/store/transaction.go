@@ -27,6 +27,10 @@ type transaction struct {
 	uses      map[usesKey]bool
 	aliases   map[string]string
 	coupons   []*coupon.Coupon
+	// truths are what the coupons of templates say that are counted again, miscounted the
+	// counters of their persons that say something else.
+	truths     []truth
+	miscounted []PersonUse
 	// revivable are the policies of redemptions that a reversal may bring back.
 	revivable []int64
 }

@@ -116,7 +116,9 @@ func (p *pair) terms(rt *rapid.T) coupon.Terms {
 func (p *pair) campaigning(rt *rapid.T) coupon.Command {
 	template := p.template()
 	batch := rapid.SampledFrom([]string{"", "", "B", "C"}).Draw(rt, "batch")
-	switch rapid.IntRange(0, 9).Draw(rt, "of a campaign") {
+	switch rapid.IntRange(0, 10).Draw(rt, "of a campaign") {
+	case 10:
+		return coupon.RecountTemplate{Template: rapid.SampledFrom([]string{template, p.space + "T"}).Draw(rt, "template")}
 	case 0, 1, 2, 3, 4, 5:
 		return coupon.ClaimCoupon{Template: template, Batch: batch, Person: p.person(rt)}
 	case 6, 7:

@@ -56,6 +56,7 @@ func Run(t *testing.T, open Open) {
 		{"gives a person one of a batch", batches},
 		{"issues a batch, or nothing of it", wallets},
 		{"answers one claim once, however many send it", insists},
+		{"counts templates again", recounts},
 		{"makes and edits templates", edits},
 		{"keeps one of many edits of a version", outdated},
 	} {

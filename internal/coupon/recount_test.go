@@ -1,0 +1,177 @@
+package coupon_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"couponlease/internal/coupon"
+	"couponlease/internal/simulate"
+)
+
+// counted is a campaign with one person who holds 2 uses and has claimed 3 coupons, 2 of
+// them today, and what a recount makes of it under a truth.
+type counted struct {
+	template coupon.Template
+	truth    coupon.Usage
+	uses     coupon.Uses
+	claims   coupon.Claims
+
+	outcome coupon.Outcome
+	changes *coupon.Changes
+}
+
+func newCounted() *counted {
+	terms := coupon.Unlimited()
+	terms.Total, terms.Budget, terms.UsesPerPerson, terms.PerPerson = 10, 5, 3, 4
+	return &counted{
+		template: coupon.Template{
+			ID: "T", Version: 4, Terms: terms, Issued: 7, Imported: 2, Held: 3, Generation: 6,
+		},
+		truth:  coupon.Usage{Issued: 7, Imported: 2, Held: 3},
+		uses:   coupon.Uses{Template: "T", Person: "ann", Held: 2},
+		claims: coupon.Claims{Template: "T", Person: "ann", Count: 3, Day: "2026-03-01", OnDay: 2},
+	}
+}
+
+// run decides requests, the last of which is the recount.
+func (c *counted) run(before ...coupon.Fact) {
+	source := simulate.NewSource("s")
+	w := coupon.NewWorld(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), coupon.DefaultRules(), source)
+	w.AddTemplate(&c.template)
+	w.AddUses(&c.uses)
+	w.AddClaims(&c.claims)
+	w.AddTruth("T", c.truth)
+	for _, fact := range before {
+		coupon.Decide(w, &coupon.Request{Actor: "before", Fact: fact})
+	}
+	c.outcome = coupon.Decide(w, &coupon.Request{
+		Key: "k", Actor: "op", Audit: &coupon.Audit{Reason: "because"}, Fact: coupon.RecountTemplate{Template: "T"},
+	})
+	c.changes = w.Seal()
+}
+
+func (c *counted) corrections(t *testing.T) []coupon.Correction {
+	t.Helper()
+	if len(c.changes.Audits) != 1 {
+		t.Fatalf("%d rows in the audit log", len(c.changes.Audits))
+	}
+	row := c.changes.Audits[0]
+	if row.Actor != "op" || row.Reason != "because" || row.Subject != "T" || row.Action != "RecountTemplate" {
+		t.Errorf("audited as %+v", row)
+	}
+	return row.Corrections
+}
+
+// TestEachCounterIsSetToTheTruth: one wrong counter at a time, with its evidence.
+func TestEachCounterIsSetToTheTruth(t *testing.T) {
+	sum := sha256.Sum256([]byte("ann"))
+	ann := hex.EncodeToString(sum[:8])
+	right := newCounted()
+	for name, test := range map[string]struct {
+		plant func(*counted)
+		want  coupon.Correction
+	}{
+		"issued":   {func(c *counted) { c.template.Issued = 9 }, coupon.Correction{Counter: coupon.CounterIssued, Before: 9, After: 7}},
+		"imported": {func(c *counted) { c.template.Imported = 0 }, coupon.Correction{Counter: coupon.CounterImported, After: 2}},
+		"held":     {func(c *counted) { c.template.Held = 5 }, coupon.Correction{Counter: coupon.CounterHeld, Before: 5, After: 3}},
+		"held by a person": {func(c *counted) {
+			c.uses.Held, c.truth.Persons = 1, map[string]int64{"ann": 2}
+		}, coupon.Correction{Counter: coupon.CounterPersonHeld, Person: ann, Before: 1, After: 2}},
+		"claimed by a person": {func(c *counted) {
+			c.claims.Count, c.truth.Claimed = 4, map[string]int64{"ann": 3}
+		}, coupon.Correction{Counter: coupon.CounterPersonClaimed, Person: ann, Before: 4, After: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCounted()
+			test.plant(c)
+			c.run()
+			if c.outcome.Code != coupon.Recounted || c.outcome.Status != coupon.Applied {
+				t.Errorf("answered %+v", c.outcome)
+			}
+			if diff := cmp.Diff([]coupon.Correction{test.want}, c.corrections(t)); diff != "" {
+				t.Errorf("corrections (-want +got):\n%s", diff)
+			}
+			if len(c.changes.Templates) != 1 {
+				t.Fatalf("%d templates are written", len(c.changes.Templates))
+			}
+			want := right.template
+			want.Generation = c.template.Generation
+			if diff := cmp.Diff(want, *c.changes.Templates[0].Row); diff != "" {
+				t.Errorf("the template (-want +got):\n%s", diff)
+			}
+			if c.uses != right.uses || c.claims != right.claims {
+				t.Errorf("the person is counted as %+v and %+v", c.uses, c.claims)
+			}
+			renewed := name == "issued" || name == "claimed by a person"
+			if got := c.template.Generation == 7; got != renewed {
+				t.Errorf("the pool has to take a new stock: %t, want %t", got, renewed)
+			}
+		})
+	}
+}
+
+// TestRecountRefusesAndKeeps: what it leaves alone.
+func TestRecountRefusesAndKeeps(t *testing.T) {
+	for name, test := range map[string]struct {
+		plant func(*counted)
+		want  coupon.Code
+	}{
+		"nothing is wrong":      {func(*counted) {}, coupon.Noop},
+		"more than the total":   {func(c *counted) { c.truth.Issued = 11 }, coupon.BelowIssued},
+		"less than nothing":     {func(c *counted) { c.truth.Held = -1 }, coupon.NotCounted},
+		"no budget":             {func(c *counted) { c.template.Budget, c.truth.Held = coupon.NoLimit, 1 }, coupon.Noop},
+		"persons without limit": {func(c *counted) { c.template.UsesPerPerson, c.truth.Persons = -1, map[string]int64{"ann": 9} }, coupon.Noop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCounted()
+			test.plant(c)
+			c.run()
+			if c.outcome.Code != test.want || len(c.corrections(t)) != 0 {
+				t.Errorf("answered %+v, want %s; corrected %+v", c.outcome, test.want, c.corrections(t))
+			}
+			if len(c.changes.Templates)+len(c.changes.Uses)+len(c.changes.Claims) != 0 {
+				t.Errorf("written: %+v", c.changes)
+			}
+		})
+	}
+	c := newCounted()
+	c.template = coupon.Template{ID: "another"}
+	c.run()
+	if c.outcome.Code != coupon.UnknownTemplate {
+		t.Errorf("an unknown template: %+v", c.outcome)
+	}
+}
+
+// TestRecountKeepsWhatIsCountedMeanwhile: the truth is as old as the transaction.
+func TestRecountKeepsWhatIsCountedMeanwhile(t *testing.T) {
+	c := newCounted()
+	c.template.Issued, c.template.Imported, c.claims.Count = 8, 1, 2
+	c.truth.Claimed = map[string]int64{"ann": 3}
+	c.run(coupon.ClaimCoupon{Template: "T", Person: "ann"}, coupon.ImportCoupon{Code: "old", Template: "T"},
+		coupon.RecountTemplate{Template: "T"})
+	if c.outcome.Code != coupon.Noop {
+		t.Errorf("counted again: %+v", c.outcome)
+	}
+	if c.template.Issued != 8 || c.template.Imported != 3 || c.claims.Count != 4 || c.claims.OnDay != 3 {
+		t.Errorf("counted %+v and %+v", c.template, c.claims)
+	}
+}
+
+// TestRecountBoundsTheDay: of one day nobody has more than in all; and what was sold out
+// and still is, is not told again.
+func TestRecountBoundsTheDay(t *testing.T) {
+	c := newCounted()
+	c.truth.Claimed = map[string]int64{"ann": 1}
+	c.template.Issued, c.template.ToldSoldOut, c.truth.Issued = 9, 6, 10
+	c.run()
+	if c.claims.Count != 1 || c.claims.OnDay != 1 || c.claims.Day != "2026-03-01" {
+		t.Errorf("the claims are %+v", c.claims)
+	}
+	if c.template.Generation != 7 || c.template.ToldSoldOut != 7 {
+		t.Errorf("the template is %+v", c.template)
+	}
+}

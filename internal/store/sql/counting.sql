@@ -1,0 +1,2 @@
+-- What follows is only for the counting.
+savepoint counting
