@@ -68,6 +68,9 @@ func Launch(t testing.TB, binary string, space *Space, args ...string) *Process 
 		"COUPONLEASE_AMQP_MANAGEMENT_URL="+space.Broker.ManagementURL,
 		"COUPONLEASE_REDIS_PREFIX="+space.RedisPrefix,
 		"COUPONLEASE_TOKEN_KEYS="+space.TokenKeys, "COUPONLEASE_TOKEN_KEYS_FILE=")
+	if space.RedisURL != "" {
+		p.command.Env = append(p.command.Env, "COUPONLEASE_REDIS_URL="+space.RedisURL)
+	}
 	p.command.Stdout, p.command.Stderr = p, p
 	must(t, p.command.Start(), "start coupond")
 	go func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 
@@ -21,8 +22,10 @@ type Sink struct {
 	// operations counts the sightings of each ledger row.
 	operations map[string]int
 	types      map[string]int
-	total      int
-	broken     []string
+	// ids holds, per type, the ids of events and what caused each.
+	ids    map[string]map[string]string
+	total  int
+	broken []string
 }
 
 // Listen binds a queue to the events and collects from now on.
@@ -41,7 +44,10 @@ func Listen(t testing.TB, space *Space) *Sink {
 	t.Cleanup(func() { must(t, subscriber.Close(), "close the event subscriber") })
 	incoming, err := subscriber.Subscribe(context.Background(), queue)
 	must(t, err, "listen to events")
-	s := &Sink{versions: map[string][]int64{}, operations: map[string]int{}, types: map[string]int{}}
+	s := &Sink{
+		versions: map[string][]int64{}, operations: map[string]int{}, types: map[string]int{},
+		ids: map[string]map[string]string{},
+	}
 	go func() {
 		for msg := range incoming {
 			s.take(msg)
@@ -69,6 +75,10 @@ func (s *Sink) take(msg *message.Message) {
 		s.broken = append(s.broken, err.Error())
 		return
 	}
+	if s.ids[envelope.Type] == nil {
+		s.ids[envelope.Type] = map[string]string{}
+	}
+	s.ids[envelope.Type][envelope.ID] = change.CausationID
 	if change.OperationID == "" {
 		return
 	}
@@ -89,6 +99,14 @@ func (s *Sink) Seen(operation string) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.operations[operation] > 0
+}
+
+// Causes gives what caused the events of a type, by their ids; an event that came twice is
+// there once.
+func (s *Sink) Causes(eventType string) map[string]string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return maps.Clone(s.ids[eventType])
 }
 
 // Types counts the events by type, repeats included.

@@ -26,8 +26,9 @@ type Space struct {
 	Broker      testkit.Broker
 	// TokenKeys is the key that all processes of the space make lease tokens from.
 	TokenKeys string
-	// RedisPrefix begins all keys of the space in Redis.
-	RedisPrefix string
+	// RedisURL is where the processes of the space find Redis; "" is the environment's.
+	// RedisPrefix begins all keys there.
+	RedisURL, RedisPrefix string
 	Store       *store.Store
 	// Publisher sends as an upstream service would, with confirmation.
 	Publisher *amqp.Publisher
@@ -38,8 +39,10 @@ type Space struct {
 // NewSpace prepares a space; it goes with the test.
 func NewSpace(t testing.TB) *Space {
 	t.Helper()
-	_, prefix := testkit.Redis(t)
-	return newSpace(t, testkit.Postgres(t), testkit.RabbitMQ(t), prefix)
+	url, prefix := testkit.Redis(t)
+	s := newSpace(t, testkit.Postgres(t), testkit.RabbitMQ(t), prefix)
+	s.RedisURL = url
+	return s
 }
 
 // OnStack prepares a space on the private services of the test.

@@ -16,7 +16,7 @@ import (
 const clusterSlots = 16384
 
 // RedisServer is a server that belongs to one test, which may therefore empty, freeze and kill it. It keeps nothing
-// over a restart.
+// over a restart but what Save kept.
 type RedisServer struct {
 	// URL stays the same over restarts.
 	URL string
@@ -64,7 +64,7 @@ func NewRedisCluster(t testing.TB) *RedisServer {
 	return s
 }
 
-// Start starts a server that was killed, empty.
+// Start starts a server that was killed, with what Save kept last.
 func (s *RedisServer) Start(t testing.TB) {
 	t.Helper()
 	s.output = &bytes.Buffer{}
