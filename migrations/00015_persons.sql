@@ -29,15 +29,20 @@ $$;
 -- +goose StatementEnd
 
 create trigger only_texts before update on coupon_operation
-    for each row execute function only_texts_change('actor', 'reason');
+    for each row when (current_setting('couponlease.erasing', true) = 'coupon_operation')
+    execute function only_texts_change('actor', 'reason');
 create trigger only_texts before update on coupon_template_version
-    for each row execute function only_texts_change('actor');
+    for each row when (current_setting('couponlease.erasing', true) = 'coupon_template_version')
+    execute function only_texts_change('actor');
 create trigger only_texts before update on coupon_command
-    for each row execute function only_texts_change('actor');
+    for each row when (current_setting('couponlease.erasing', true) = 'coupon_command')
+    execute function only_texts_change('actor');
 create trigger only_texts before update on redeem_flow
-    for each row execute function only_texts_change('reason');
+    for each row when (current_setting('couponlease.erasing', true) = 'redeem_flow')
+    execute function only_texts_change('reason');
 create trigger only_texts before update on audit_log
-    for each row execute function only_texts_change('actor', 'subject', 'reason', 'detail');
+    for each row when (current_setting('couponlease.erasing', true) = 'audit_log')
+    execute function only_texts_change('actor', 'subject', 'reason', 'detail');
 
 -- texts_naming gives the contents of a column that hold any of the names, in lower case, wherever that is: whoever asks
 -- looks closer. The name '' is in all of them. Bytes are searched in their escaped form.
