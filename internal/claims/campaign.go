@@ -138,16 +138,32 @@ func (d *Desk) campaign(ctx context.Context, template string) (*campaign, error)
 	return c, nil
 }
 
+// read asks the books, once for all who want to know at the same time: a campaign begins
+// with a crowd.
 func (d *Desk) read(ctx context.Context, template string) (*campaign, error) {
-	t, found, err := d.books.Template(ctx, template)
-	if err != nil {
-		return nil, fmt.Errorf("look for campaign %s: %w", template, err)
+	shared := context.WithoutCancel(ctx) // whoever gives up does not stop it for the others
+	looking := d.flights.DoChan("look for "+template, func() (any, error) {
+		ctx, cancel := context.WithTimeout(shared, restockMost)
+		defer cancel()
+		t, found, err := d.books.Template(ctx, template)
+		if err != nil {
+			return nil, fmt.Errorf("look for campaign %s: %w", template, err)
+		}
+		if !found || !t.Rationed() {
+			d.campaigns.drop(template)
+			return (*campaign)(nil), nil
+		}
+		return d.remember(&t), nil
+	})
+	select {
+	case looked := <-looking:
+		if looked.Err != nil {
+			return nil, looked.Err
+		}
+		return looked.Val.(*campaign), nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("look for campaign %s: %w", template, context.Cause(ctx))
 	}
-	if !found || !t.Rationed() {
-		d.campaigns.drop(template)
-		return nil, nil
-	}
-	return d.remember(&t), nil
 }
 
 func (d *Desk) remember(t *coupon.Template) *campaign {
