@@ -29,6 +29,13 @@ create table coupon_template_version (
     primary key (template_id, version)
 );
 
+insert into coupon_template_version (template_id, version, at, terms, actor, cause_id)
+select template_id, version, clock_timestamp(), jsonb_strip_nulls(jsonb_build_object(
+           'name', name, 'discount', discount, 'status', status, 'total', total, 'perPerson', per_person,
+           'perDay', per_day, 'budget', budget, 'usesPerPerson', uses_per_person, 'policyVersion', policy_version,
+           'validUntil', valid_until, 'validDays', valid_days, 'zone', zone, 'transferable', transferable)), '', ''
+from coupon_template;
+
 create trigger append_only before update or delete or truncate on coupon_template_version
     for each statement execute function forbid_change();
 

@@ -81,7 +81,7 @@ type IssueCoupons struct {
 
 // IssueItem is one coupon to issue. With a Code, the coupon has that code, and one that
 // exists is left alone. Without, a code is made, for which batch and person have to be
-// named, and a person who has a coupon of the batch gets no other.
+// named. A person who has a coupon of the batch gets no other.
 type IssueItem struct {
 	Code, Person          string
 	ValidFrom, ValidUntil time.Time
@@ -145,7 +145,10 @@ func (f IssueCoupons) carryOut(w *World, a *Answer, _ Fields) {
 			ValidFrom: item.ValidFrom, ValidUntil: item.ValidUntil,
 		}
 		if !item.coded() {
-			c.Code, c.ClaimNo = w.Source.Code(t.ID, t.Issued+1), 1
+			c.Code = w.Source.Code(t.ID, t.Issued+1)
+		}
+		if f.once(item) {
+			c.ClaimNo = 1
 		}
 		w.issue(t, c)
 	}
@@ -155,23 +158,23 @@ func (f IssueCoupons) carryOut(w *World, a *Answer, _ Fields) {
 	}
 }
 
+// once says whether the person of an item gets one coupon of the batch and no other.
+func (f IssueCoupons) once(item IssueItem) bool { return f.Batch != "" && item.Person != "" }
+
 // fresh gives the items that are not there yet, each once.
 func (f IssueCoupons) fresh(w *World) []IssueItem {
 	codes, persons := map[string]bool{}, map[string]bool{}
 	var fresh []IssueItem
 	for _, item := range f.Items {
-		if id := Fold(item.Code); item.coded() {
-			if w.coupons[id] != nil || codes[id] {
-				continue
-			}
-			codes[id] = true
-		} else {
-			_, has := w.inBatch[batchKey{f.Template, item.Person, f.Batch}]
-			if has || persons[item.Person] {
-				continue
-			}
-			persons[item.Person] = true
+		id := Fold(item.Code)
+		_, has := w.inBatch[batchKey{f.Template, item.Person, f.Batch}]
+		switch {
+		case item.coded() && (w.coupons[id] != nil || codes[id]):
+			continue
+		case f.once(item) && (has || persons[item.Person]):
+			continue
 		}
+		codes[id], persons[item.Person] = true, true
 		fresh = append(fresh, item)
 	}
 	return fresh

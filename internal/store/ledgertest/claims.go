@@ -149,7 +149,7 @@ func wallets(t *testing.T, b *bench) {
 	b.order(t, coupon.Issued(0, 2), "k5", batch(to("u4"), own))
 	b.counted(t, 4, 1)
 	row := b.want(t, "own", coupon.Available, 1)
-	if row.Code != "Own" || row.Origin != coupon.OriginBatch || row.ClaimNo != 0 || !row.ValidUntil.Equal(until) {
+	if row.Code != "Own" || row.Origin != coupon.OriginBatch || row.ClaimNo != 1 || !row.ValidUntil.Equal(until) {
 		t.Errorf("issued %+v", row)
 	}
 	b.order(t, coupon.OK, "k6", coupon.LockCoupon{Coupon: "t-1", Order: "A", Customer: "u1"})
