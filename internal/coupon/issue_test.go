@@ -2,6 +2,7 @@ package coupon_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,5 +31,39 @@ func TestATemplateNeedsItsPolicy(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("policy %d: %+v, error %v, want %+v", version, got, err, want)
 		}
+	}
+}
+
+// TestOneOfABatchInOneTransaction: whoever asks again in the same transaction has it already.
+func TestOneOfABatchInOneTransaction(t *testing.T) {
+	w := coupon.NewWorld(noon, coupon.DefaultRules(), simulate.NewSource("batch"))
+	w.AddTemplate(&coupon.Template{ID: "t", Version: 1, Generation: 1, Terms: coupon.Unlimited()})
+	claim := coupon.ClaimCoupon{Template: "t", Batch: "B", Person: "ann"}
+	wallets := func(persons ...string) coupon.Command {
+		f := coupon.IssueCoupons{Template: "t", Batch: "B"}
+		for _, person := range persons {
+			f.Items = append(f.Items, coupon.IssueItem{Person: person})
+		}
+		return f
+	}
+	for i, step := range []struct {
+		fact   coupon.Command
+		code   coupon.Code
+		coupon string
+	}{
+		{claim, coupon.OK, "t-1"},
+		{claim, coupon.Duplicate, "t-1"},
+		{wallets("ann", "bob"), coupon.Issued(1, 1), ""},
+		{wallets("ann", "bob"), coupon.Issued(0, 2), ""},
+		{coupon.ClaimCoupon{Template: "t", Batch: "B", Person: "bob"}, coupon.Duplicate, "t-2"},
+		{coupon.ClaimCoupon{Template: "t", Person: "bob"}, coupon.OK, "t-3"},
+	} {
+		outcome := coupon.Decide(w, &coupon.Request{ID: fmt.Sprint(i), Key: fmt.Sprint(i), At: noon, Fact: step.fact})
+		if outcome.Code != step.code || outcome.Answer.Coupon != step.coupon {
+			t.Errorf("step %d: got %+v, want %s %s", i, outcome.Answer, step.code, step.coupon)
+		}
+	}
+	if changes := w.Seal(); len(changes.Coupons) != 3 || changes.Templates[0].Row.Issued != 3 {
+		t.Errorf("made %d coupons, counted %d", len(changes.Coupons), changes.Templates[0].Row.Issued)
 	}
 }
