@@ -42,6 +42,9 @@ type Survey struct {
 	// before are the levels of the look before.
 	before map[string]Level
 	at     time.Time
+	// isLow says that a stock was lower than the books at the last look, as it is while
+	// claims are under way.
+	isLow bool
 }
 
 // Patience is how long a claim is under way at most, as far as a survey is concerned.
@@ -59,6 +62,7 @@ func (s *Survey) Look(ctx context.Context, now time.Time) ([]Drift, error) {
 		return nil, fmt.Errorf("list campaigns: %w", err)
 	}
 	levels := make(map[string]Level, len(templates))
+	s.isLow = false
 	var drifts []Drift
 	for _, t := range templates {
 		// The books were read before, so that a claim in between makes the pool look lower.
@@ -70,6 +74,7 @@ func (s *Survey) Look(ctx context.Context, now time.Time) ([]Drift, error) {
 			continue
 		}
 		levels[t.ID] = level
+		s.isLow = s.isLow || level.Generation == t.Generation && level.Left < t.Left()
 		before, seen := s.before[t.ID]
 		patient := seen && now.Sub(s.at) >= Patience && before.Generation == t.Generation
 		drift := Drift{

@@ -101,6 +101,8 @@ const (
 	Recounted Code = "RECOUNTED"
 	// Restocked: a stock in the pool in front of the engine was wrong, and was loaded anew.
 	Restocked Code = "RESTOCKED"
+	// NotRestocked: the pool did not take it.
+	NotRestocked Code = "NOT_RESTOCKED"
 )
 
 // Answers to import and to the validity sweep.

@@ -18,6 +18,8 @@ type claimsDesk struct {
 	pool   *quota.Pool
 	desk   *claims.Desk
 	survey *claims.Survey
+	// inspection is what reconciliation looks through.
+	inspection *claims.Inspection
 	// back is told when Redis answers again.
 	back chan struct{}
 	// drifted is how many stocks the last survey found wrong.
@@ -46,6 +48,7 @@ func (p *parts) newClaims(published outbox.Publisher) claimsDesk {
 		WithoutPool: p.cfg.ClaimsWithoutRedis, Zone: source.Zone, Logger: p.log,
 	})
 	c.survey = claims.NewSurvey(c.pool, p.workers)
+	c.inspection = claims.NewInspection(c.pool, p.workers, c.desk)
 	return c
 }
 

@@ -27,6 +27,9 @@ func (p *parts) newSchedule() *reconcile.Schedule {
 	}
 	patience := coupon.DefaultPatience()
 	options := reconcile.RunOptions{Actor: "reconciliation@" + p.host, Patience: patience, AtLeisure: true}
+	if p.claims.inspection != nil {
+		options.Stocks = p.claims.inspection
+	}
 	if p.cfg.ReconcileRepair == config.On {
 		options.Repair = &reconcile.Repair{
 			Engine: p.engine, Reason: "scheduled reconciliation", Rate: p.cfg.SweepRate, Patience: patience.Payment,

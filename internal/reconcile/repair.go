@@ -55,7 +55,7 @@ func (p *Repair) report(f *Record) coupon.Command {
 }
 
 // run goes through what a run has found.
-func (p *Repair) run(ctx context.Context, books Books, s *Summary) (repaired int64, err error) {
+func (p *Repair) run(ctx context.Context, books Books, stocks Stocks, s *Summary) (repaired int64, err error) {
 	for after := ""; ; {
 		page, err := books.Findings(ctx, FindingFilter{Run: s.ID, OpenOnly: true, After: after, Limit: repairChunk})
 		if err != nil || len(page) == 0 {
@@ -63,6 +63,11 @@ func (p *Repair) run(ctx context.Context, books Books, s *Summary) (repaired int
 		}
 		after = page[len(page)-1].ID
 		began := time.Now()
+		restocked, err := restock(ctx, books, stocks, s, page)
+		repaired += restocked
+		if err != nil {
+			return repaired, err
+		}
 		done, asked, err := p.page(ctx, books, s, page)
 		repaired += done
 		if err != nil {

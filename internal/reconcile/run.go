@@ -25,6 +25,8 @@ type RunOptions struct {
 	Progress  func(done, total int64)
 	// Upstream are exports of other systems to compare with; nil compares with none.
 	Upstream *Upstream
+	// Stocks are compared with the books; nil compares none.
+	Stocks Stocks
 	// Found is told every finding; nil tells nobody.
 	Found func(coupon.Finding)
 	// Repair asks for what findings can be repaired by; nil repairs nothing.
@@ -41,6 +43,8 @@ type Summary struct {
 	Repairs map[string]int64
 	// Compared is what the exports held.
 	Compared Compared
+	// Unchecked are faults of our own that were not looked for, and why.
+	Unchecked map[coupon.Fault]string
 }
 
 // keepChunk is how many findings are written down at once.
@@ -53,21 +57,32 @@ func Reconcile(ctx context.Context, books Books, o RunOptions) (Summary, error) 
 	if err != nil {
 		return Summary{}, fmt.Errorf("draw the id of a run: %w", err)
 	}
+	drifts, why := o.stocked(ctx) // which takes its time
 	now, err := books.Now(ctx)
 	if err != nil {
 		return Summary{}, err
 	}
 	r := &running{books: books, options: o, summary: Summary{
 		Run:     Run{ID: id.String(), Actor: o.Actor, Faults: coupon.OwnFaults(), Started: now},
-		ByFault: map[coupon.Fault]int64{}, Repairs: map[string]int64{},
+		ByFault: map[coupon.Fault]int64{}, Repairs: map[string]int64{}, Unchecked: map[coupon.Fault]string{},
 	}}
+	if why != "" {
+		r.summary.Unchecked[coupon.FaultQuotaDrift] = why
+		r.summary.Faults = slices.DeleteFunc(r.summary.Faults, func(f coupon.Fault) bool { return f == coupon.FaultQuotaDrift })
+	}
 	if o.Upstream != nil {
 		r.summary.Faults = append(r.summary.Faults, o.Upstream.faults()...)
 	}
 	if err := books.StartRun(ctx, r.summary.Run); err != nil {
 		return r.summary, err
 	}
-	return r.summary, r.run(ctx, coupon.Moment{Now: now, Patience: o.Patience})
+	for _, drift := range drifts {
+		if err := r.add(ctx, drift); err != nil {
+			return r.summary, err
+		}
+	}
+	err = r.run(ctx, coupon.Moment{Now: now, Patience: o.Patience})
+	return r.summary, err
 }
 
 type running struct {
@@ -90,7 +105,7 @@ func (r *running) run(ctx context.Context, moment coupon.Moment) error {
 		return err
 	}
 	if r.options.Repair != nil {
-		if s.Repaired, err = r.options.Repair.run(ctx, r.books, s); err != nil {
+		if s.Repaired, err = r.options.Repair.run(ctx, r.books, r.options.Stocks, s); err != nil {
 			return err
 		}
 	}

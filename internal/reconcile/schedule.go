@@ -88,7 +88,7 @@ func (s *Schedule) tell(summary Summary) {
 	}
 	s.Logger.Log(context.Background(), level, "reconciled", "coupons", summary.Coupons, "orders", summary.Orders,
 		"found", summary.Found, "new", summary.Opened, "gone", summary.Closed, "repaired", summary.Repaired,
-		"took", summary.Finished.Sub(summary.Started).Round(time.Millisecond))
+		"unchecked", summary.Unchecked, "took", summary.Finished.Sub(summary.Started).Round(time.Millisecond))
 }
 
 // due says whether the last run was long enough ago.
