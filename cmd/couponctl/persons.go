@@ -103,7 +103,8 @@ func (personsErase) Help() string {
 dead letters, the ledger's reasons, the audit log, notes. Coupons, limits and ledger stay as they are, and check and
 replay verify stay clean. A dead letter that is replayed concerns the pseudonym. It cannot be taken back.
 
-Afterwards the ids are unknown: who comes with one of them is somebody new, who may claim again. Stop the person's traffic
+Afterwards the ids are unknown: who comes with one of them is somebody new, who may claim again as soon as the daemons
+have seen it, a few seconds later. Stop the person's traffic
 upstream first. Somebody of whom nothing is known is no error.
 
 Not erased, because it is not here: what was published before. Events that carry the id are their subscribers' business.

@@ -167,7 +167,18 @@ func (r *run) erase(ctx context.Context, step *Step) (string, error) {
 	if !able || step.Customer == nil {
 		return "", unsupportedError{"EraseCustomer"}
 	}
-	return string(coupon.OK), ledger.ErasePerson(ctx, r.name(*step.Customer))
+	if err := ledger.ErasePerson(ctx, r.name(*step.Customer)); err != nil {
+		return "", err
+	}
+	if r.desk == nil {
+		return string(coupon.OK), nil
+	}
+	for _, id := range r.templates { // replicas see the new generations within seconds
+		if err := r.desk.Rebuild(ctx, r.name(id)); err != nil {
+			return "", fmt.Errorf("fill the pool anew: %w", err)
+		}
+	}
+	return string(coupon.OK), nil
 }
 
 // quota is how a template stands in the books and in the pool.
