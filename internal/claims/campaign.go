@@ -23,13 +23,14 @@ type campaign struct {
 	ills ills
 }
 
-// ills are what may be wrong with a stock because of what this desk did.
+// ills count what this desk did that may have made a stock wrong.
 type ills struct {
-	// bypassed: claims went past the pool, so that it may hold too much.
-	bypassed bool
-	// miscounted: a return was lost, so that a person may be counted for nothing, which no
-	// look at what is left can see where there is no end to it.
-	miscounted bool
+	// bypassed claims got a coupon past the pool: it may hold too much, and does not know who
+	// has something. generation is the stock's at that time.
+	bypassed, generation int64
+	// lost returns may leave persons counted for nothing, which no look at what is left can
+	// see where there is no end to it; elsewhere none is counted.
+	lost int64
 }
 
 // ask gives what the pool has to know of a claim. The day is that of this machine's clock;
@@ -93,24 +94,46 @@ func (c *campaigns) drop(template string) {
 func (c *campaigns) suspect(template string, more ills) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if one := c.known[template]; one != nil {
-		one.ills.bypassed = one.ills.bypassed || more.bypassed
-		one.ills.miscounted = one.ills.miscounted || more.miscounted && one.endless
+	one := c.known[template]
+	if one == nil {
+		return
+	}
+	one.ills.bypassed += more.bypassed
+	one.ills.generation = max(one.ills.generation, more.generation)
+	if one.endless {
+		one.ills.lost += more.lost
 	}
 }
 
-// takeSuspects gives the campaigns of which something may be wrong, and forgets that.
-func (c *campaigns) takeSuspects() map[string]ills {
+// mended takes back what was wrong; what came since stays.
+func (c *campaigns) mended(template string, were ills) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	suspects := map[string]ills{}
+	if one := c.known[template]; one != nil {
+		one.ills.bypassed -= were.bypassed
+		one.ills.lost -= were.lost
+	}
+}
+
+// misses says whether the pool may not know of everybody who has something.
+func (c *campaigns) misses(template string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	one := c.known[template]
+	return one != nil && one.ills.bypassed > 0
+}
+
+// suspects gives the campaigns of which something may be wrong.
+func (c *campaigns) suspects() map[string]ills {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	found := map[string]ills{}
 	for template, one := range c.known {
-		if one.ills != (ills{}) {
-			suspects[template] = one.ills
-			one.ills = ills{}
+		if one.ills.bypassed > 0 || one.ills.lost > 0 {
+			found[template] = one.ills
 		}
 	}
-	return suspects
+	return found
 }
 
 // Limits on what a desk knows by heart.

@@ -192,10 +192,11 @@ func (d *Desk) claim(ctx context.Context, r *coupon.Request, f coupon.ClaimCoupo
 		}
 		return outcome, err
 	}
-	if taken.Held && f.Batch != "" {
+	isHeld := taken.Held || d.campaigns.misses(f.Template)
+	if isHeld && f.Batch != "" {
 		return d.askBooks(ctx, r) // whoever has one of the batch is told it again
 	}
-	if taken.Held {
+	if isHeld {
 		if kept, err := d.books.Answer(ctx, r.Key); err != nil || kept != nil {
 			return d.submit(ctx, r)
 		}
@@ -242,8 +243,9 @@ func (d *Desk) bypass(ctx context.Context, r *coupon.Request, ask Ask, cause err
 		return outcome, err
 	}
 	d.bypassed.Add(1)
-	d.campaigns.suspect(ask.Template, ills{bypassed: true})
-	if outcome.Status != coupon.Applied {
+	if outcome.Status == coupon.Applied {
+		d.campaigns.suspect(ask.Template, ills{bypassed: 1, generation: ask.Generation})
+	} else {
 		// What was asked of the pool may have been done there all the same.
 		d.giveBack(ctx, Return{Ask: ask, Why: why(outcome)})
 	}
@@ -291,7 +293,7 @@ func (d *Desk) giveBack(ctx context.Context, back Return) {
 	defer cancel()
 	if err := d.pool.GiveBack(ctx, []Return{back}); err != nil {
 		d.lost.Add(1)
-		d.campaigns.suspect(back.Template, ills{miscounted: true})
+		d.campaigns.suspect(back.Template, ills{lost: 1})
 		d.options.Logger.Debug("a coupon was not given back to the pool", "template", back.Template, "error", err)
 	}
 }

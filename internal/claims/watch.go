@@ -108,18 +108,29 @@ func (d *Desk) Rebuild(ctx context.Context, template string) error {
 	return err
 }
 
-// Mend repairs the stocks of campaigns with claims that went past the pool, and of those
+// Mend repairs the stocks of campaigns with coupons that went past the pool, and of those
 // that may count a person for nothing. What the pool has of all others may be wrong, too: a
 // survey sees that.
 func (d *Desk) Mend(ctx context.Context) {
-	for template, suspected := range d.campaigns.takeSuspects() {
-		fault := tooHigh
-		if suspected.miscounted {
-			fault = unconditionally
-		}
-		if _, err := d.restock(ctx, template, fault); err != nil {
-			d.campaigns.suspect(template, suspected)
+	for template, were := range d.campaigns.suspects() {
+		if err := d.mend(ctx, template, were); err != nil {
 			d.options.Logger.Warn("the stock of a campaign is not right yet", "template", template, "error", err)
+			continue
 		}
+		d.campaigns.mended(template, were)
 	}
+}
+
+// mend has a new generation made, which claims to know nobody, unless somebody else has.
+func (d *Desk) mend(ctx context.Context, template string, were ills) error {
+	level, err := d.pool.Level(ctx, template)
+	if err != nil {
+		return err
+	}
+	fault := unconditionally
+	if level.Generation > were.generation && were.lost == 0 {
+		fault = tooHigh
+	}
+	_, err = d.restock(ctx, template, fault)
+	return err
 }
