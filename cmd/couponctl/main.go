@@ -35,6 +35,7 @@ type cli struct {
 	Migrate    migrateCommand            `cmd:"" help:"Change the database schema."`
 	Topology   topologyCommand           `cmd:"" help:"Show, apply or compare the broker layout."`
 	Templates  templatesCommand          `cmd:"" help:"Make, change and show what coupons have in common: campaigns."`
+	Quota      quotaCommand              `cmd:"" help:"Compare the stocks of campaigns in Redis with the database, and load them anew."`
 	Coupons    couponsCommand            `cmd:"" help:"Import or issue coupons, or show one."`
 	Timeline   timelineCommand           `cmd:"" help:"Tell everything that ever touched a coupon."`
 	Lock       lockCommand               `cmd:"" help:"Lease a coupon to a quote."`

@@ -55,16 +55,18 @@ func decode[T any](t testing.TB, o outcome) T {
 // noServices takes the addresses of all services away.
 func noServices(t testing.TB) {
 	for _, variable := range []string{
-		"COUPONLEASE_POSTGRES_URL", "COUPONLEASE_AMQP_URL", "COUPONLEASE_AMQP_MANAGEMENT_URL",
+		"COUPONLEASE_POSTGRES_URL", "COUPONLEASE_AMQP_URL", "COUPONLEASE_AMQP_MANAGEMENT_URL", "COUPONLEASE_REDIS_URL",
 	} {
 		t.Setenv(variable, "")
 	}
 }
 
-// onPostgres gives the program a database of its own, and its address.
+// onPostgres gives the program a database of its own, and its address. Without onRedis it
+// has no Redis: keys there may be those of another test.
 func onPostgres(t testing.TB) string {
 	t.Helper()
 	address := testkit.Postgres(t)
+	t.Setenv("COUPONLEASE_REDIS_URL", "")
 	t.Setenv("COUPONLEASE_POSTGRES_URL", address)
 	return address
 }
@@ -75,6 +77,15 @@ func migrated(t testing.TB) string {
 	address := onPostgres(t)
 	ctl(t, "migrate", "up").want(t, exitOK)
 	return address
+}
+
+// onRedis gives the program a part of Redis of its own: the keys that begin with a prefix.
+func onRedis(t testing.TB) (url, prefix string) {
+	t.Helper()
+	url, prefix = testkit.Redis(t)
+	t.Setenv("COUPONLEASE_REDIS_URL", url)
+	t.Setenv("COUPONLEASE_REDIS_PREFIX", prefix)
+	return url, prefix
 }
 
 // onRabbitMQ gives the program a broker of its own.

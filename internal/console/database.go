@@ -19,8 +19,9 @@ import (
 
 // Database is an operator's connection to the database.
 type Database struct {
-	store  *store.Store
-	logger *slog.Logger
+	store    *store.Store
+	services config.Services
+	logger   *slog.Logger
 	// keys make lease tokens; keysAreRandom says that no other process has them.
 	keys          leasetoken.Keys
 	keysAreRandom bool
@@ -48,7 +49,7 @@ func OpenDatabase(
 		opened.Close()
 		return nil, fmt.Errorf("%w: is it running, and does COUPONLEASE_POSTGRES_URL name it?", err)
 	}
-	return &Database{store: opened, logger: logger, keys: keys, keysAreRandom: !configured}, nil
+	return &Database{store: opened, services: services, logger: logger, keys: keys, keysAreRandom: !configured}, nil
 }
 
 // Close ends all connections.

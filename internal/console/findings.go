@@ -107,7 +107,9 @@ func remedy(f *coupon.Finding) string {
 	case coupon.FaultLedgerGap:
 		return "`couponctl replay verify CODE` says what is missing; a backup has it"
 	case coupon.FaultDrift:
-		return "somebody wrote around the engine: compare with a backup"
+		return "`couponctl reconcile run --repair --reason TEXT` counts again; somebody wrote around the engine: find out who"
+	case coupon.FaultQuotaDrift:
+		return "`couponctl quota drift` says whether it still is; `couponctl quota rebuild TEMPLATE --reason TEXT` loads it anew"
 	case coupon.FaultOldOpenLease:
 		return "ask the buyer or the bank whether the money still comes; close the order if it does not"
 	case coupon.FaultPaidUnknown, coupon.FaultRefundUnknown, coupon.FaultClosedUpstream:

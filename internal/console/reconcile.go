@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"couponlease/handlers"
+	"couponlease/internal/claims"
 	"couponlease/internal/coupon"
+	"couponlease/internal/deadletter"
 	"couponlease/internal/engine"
 	"couponlease/internal/reconcile"
 )
@@ -51,6 +53,8 @@ type ReconcileReport struct {
 	Gone     int64                  `json:"gone"`
 	ByFault  map[coupon.Fault]int64 `json:"byFault"`
 	Findings []FindingLine          `json:"findings"`
+	// Unchecked are faults that were not looked for, and why.
+	Unchecked map[coupon.Fault]string `json:"unchecked,omitempty"`
 	// Repaired counts what the engine has changed, Repairs its answers.
 	Repaired int64            `json:"repaired"`
 	Repairs  map[string]int64 `json:"repairs,omitempty"`
@@ -91,23 +95,38 @@ func (d *Database) Reconcile(ctx context.Context, o ReconcileOptions) (Reconcile
 		report.Findings = report.Findings[:min(len(report.Findings), o.Limit)]
 		return err
 	}
-	if !o.Repair {
-		err := run()
+	repairing := run
+	if o.Repair {
+		repairing = func() error {
+			return d.withEngine(encoding(o.Shards), func(e *engine.Engine) error {
+				options.Repair = &reconcile.Repair{Engine: e, Reason: o.Reason, Rate: o.Rate, Patience: o.Patience.Payment}
+				return run()
+			})
+		}
+	}
+	if d.services.RedisURL == "" {
+		err := repairing()
 		return report, err
 	}
-	encode := func(changes *coupon.Changes) ([]coupon.OutboxRow, error) { return handlers.Outbox(changes, o.Shards) }
-	err := d.withEngine(encode, func(e *engine.Engine) error {
-		options.Repair = &reconcile.Repair{Engine: e, Reason: o.Reason, Rate: o.Rate, Patience: o.Patience.Payment}
-		return run()
+	err := d.withStocks(func(s stocks) error {
+		options.Stocks = auditedStocks{
+			claims.NewInspection(s.pool, d.store, s.desk), d, s, deadletter.Decision{Actor: o.Actor, Reason: o.Reason},
+		}
+		return repairing()
 	})
 	return report, err
+}
+
+// encoding writes events for as many shards of the outbox as the daemons serve.
+func encoding(shards int) engine.Encode {
+	return func(changes *coupon.Changes) ([]coupon.OutboxRow, error) { return handlers.Outbox(changes, shards) }
 }
 
 func (r *ReconcileReport) add(s reconcile.Summary, compared bool) {
 	r.RunID, r.Started, r.Seconds = s.ID, s.Started, s.Finished.Sub(s.Started).Seconds()
 	r.Coupons, r.Orders = s.Coupons, s.Orders
 	r.Found, r.New, r.Gone, r.ByFault = s.Found, s.Opened, s.Closed, s.ByFault
-	r.Repaired, r.Repairs = s.Repaired, s.Repairs
+	r.Repaired, r.Repairs, r.Unchecked = s.Repaired, s.Repairs, s.Unchecked
 	if compared {
 		r.Compared = &s.Compared
 	}
@@ -121,6 +140,9 @@ func (r ReconcileReport) WriteText(w io.Writer) error {
 	if c := r.Compared; c != nil {
 		out.addf("compared with %s, %s and %s of other systems", count(c.Orders, "order"), count(c.Payments, "payment"),
 			count(c.Refunds, "refund"))
+	}
+	for _, fault := range slices.Sorted(maps.Keys(r.Unchecked)) {
+		out.addf("%s was not looked for: %s", fault, r.Unchecked[fault])
 	}
 	if r.Found == 0 {
 		out.addf("nothing is wrong; %s gone", count(r.Gone, "finding"))

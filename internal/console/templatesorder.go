@@ -196,6 +196,9 @@ func (d *Database) order(ctx context.Context, o TemplateOrder, fact coupon.Fact)
 	if err != nil {
 		return TemplateResult{}, err
 	}
+	if _, edits := fact.(coupon.EditTemplate); edits && outcome.Status == coupon.Applied {
+		d.restockAfterEdit(ctx, o.Template)
+	}
 	return d.templateResult(ctx, o, outcome)
 }
 

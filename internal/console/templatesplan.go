@@ -228,9 +228,14 @@ func (d *Database) carryOut(ctx context.Context, steps []PlanStep, shards int) e
 	if err != nil {
 		return err
 	}
+	var edited []string
 	for i := range outcomes {
 		of[i].answered(outcomes[i], known[of[i].Template])
+		if of[i].Action == PlanEdit && outcomes[i].Status == coupon.Applied {
+			edited = append(edited, of[i].Template)
+		}
 	}
+	d.restockAfterEdit(ctx, edited...)
 	return nil
 }
 

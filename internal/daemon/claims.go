@@ -36,7 +36,7 @@ func (p *parts) newClaims(published outbox.Publisher) claimsDesk {
 		return claimsDesk{}
 	}
 	c := claimsDesk{back: make(chan struct{}, 1), drifted: newLatest[int](surveyEvery)}
-	c.pool = quota.NewPool(p.repeats.redis, quota.PoolOptions{Prefix: p.cfg.RedisPrefix + "claim:", Logger: p.log, OnBack: func() {
+	c.pool = quota.NewPool(p.repeats.redis, quota.PoolOptions{Prefix: quota.ClaimPrefix(p.cfg.RedisPrefix), Logger: p.log, OnBack: func() {
 		select {
 		case c.back <- struct{}{}:
 		default: // it is being seen to

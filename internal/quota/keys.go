@@ -10,6 +10,10 @@ import (
 	"couponlease/internal/claims"
 )
 
+// ClaimPrefix begins the keys of claims, where all keys of an installation begin with
+// prefix.
+func ClaimPrefix(prefix string) string { return prefix + "claim:" }
+
 // The keys of a campaign begin with its tag, whose braces keep them on one node of a
 // cluster. Nothing in them is longer than a campaign's name or tells who asked.
 
