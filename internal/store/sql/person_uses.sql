@@ -1,5 +1,5 @@
 -- The counters per person that differ from what the person holds, or has claimed: of each kind $1 at most. $2 are the
--- templates to look at; null is all.
+-- templates to look at, null is all.
 (select 'uses', coalesce(u.template_id, a.template_id), coalesce(u.person_id, a.person_id), coalesce(u.held, 0),
         coalesce(a.held, 0)
  from (

@@ -1,6 +1,6 @@
 -- What the coupons and the ledger say about the counters of every template. A use that
 -- was given back counts against the budget unless the policy gave that back as well. $1
--- are the templates to look at; null is all.
+-- are the templates to look at, null is all.
 select t.template_id, coalesce(i.issued, 0), coalesce(i.imported, 0), coalesce(i.held, 0) + coalesce(e.kept, 0)
 from coupon_template t
 left join (
