@@ -12,6 +12,7 @@ import (
 	"couponlease/internal/claims"
 	"couponlease/internal/coupon"
 	"couponlease/internal/simulate"
+	"couponlease/internal/testkit"
 )
 
 // start is a moment in the middle of a day in any zone of the tests.
@@ -288,4 +289,14 @@ func (w *world) round() []claims.Drift {
 	}
 	w.desk.Mend(context.Background())
 	return drifts
+}
+
+// waitFor waits until something was asked so often.
+func (w *world) waitFor(what string, n int) {
+	w.t.Helper()
+	testkit.Eventually(w.t, time.Minute, fmt.Sprintf("%s is asked %d times", what, n), func() (bool, string) {
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		return w.asked[what] >= n, fmt.Sprint(w.asked[what])
+	})
 }
