@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"couponlease/internal/claims"
@@ -82,7 +83,11 @@ func TestAStockThatLostCouponsIsFoundWithPatience(t *testing.T) {
 	ctl(t, "reconcile", "run", "--repair", "--reason", "drill").want(t, exitFindings, "P2 QUOTA_DRIFT spring",
 		"the pool has 40 left, the books 100", "1 finding changed by repairs")
 	ctl(t, "audit", "list").want(t, exitOK, "RestockQuota", "drill")
+	url := os.Getenv("COUPONLEASE_REDIS_URL")
+	t.Setenv("COUPONLEASE_REDIS_URL", "") // who cannot look closes nothing
+	ctl(t, "reconcile", "run").want(t, exitOK, "0 findings gone")
 	ctl(t, "gate").want(t, exitFindings, "drift", "1 red")
+	t.Setenv("COUPONLEASE_REDIS_URL", url)
 	ctl(t, "reconcile", "run").want(t, exitOK, "1 finding gone")
 	ctl(t, "gate").want(t, exitOK)
 	if of := quotas(t); of[0].State != console.QuotaEqual || *of[0].Redis.Left != 100 {
@@ -145,4 +150,16 @@ func TestQuotaSaysWhatItNeeds(t *testing.T) {
 	t.Setenv("COUPONLEASE_REDIS_URL", "")
 	ctl(t, "quota", "show").want(t, exitFindings, "COUPONLEASE_REDIS_URL is not set")
 	ctl(t, "reconcile", "run").want(t, exitOK, "QUOTA_DRIFT was not looked for: there is no Redis")
+}
+
+// The doctor knows of stocks that no traffic explains.
+func TestTheDoctorComparesStocks(t *testing.T) {
+	_, pool := spoilt(t)
+	t.Setenv("COUPONLEASE_AMQP_URL", "")
+	stock(t, pool, 1, 40)
+	ctl(t, "doctor").want(t, exitFindings, "redis stocks: as it should be")
+	stock(t, pool, 1, 150)
+	ctl(t, "doctor").want(t, exitFindings, "redis stocks: they hold more than there is left: spring")
+	stock(t, pool, 9, 100)
+	ctl(t, "doctor").want(t, exitFindings, "later generation than the database", "spring", "quota rebuild --all")
 }

@@ -44,7 +44,8 @@ type reconcileRun struct {
 func (reconcileRun) Help() string {
 	return `Looks at all books as of one moment, writes down what it finds, and closes findings that are gone. Changes no coupon
 unless --repair is given: then each finding that the engine can settle becomes a request to it, with a row in the audit
-log. Exit code 2 when something is found. OPERATIONS.md lists the faults and what to do about each.
+log. Exit code 2 when something is found. OPERATIONS.md lists the faults and what to do about each. With a Redis the stocks of
+campaigns in it are compared, too, for which the run waits 5 seconds if one is lower than the database.
 
 Exports have the columns orderId, paymentId or refundId, amount (minor units), status (of orders: CLOSED, CANCELLED,
 EXPIRED or VOIDED is over without money) and at (RFC 3339); others are skipped, and all but the ids may be missing.

@@ -28,9 +28,9 @@ type patient struct {
 func newPatient(t testing.TB) *patient {
 	t.Helper()
 	p := &patient{t: t, world: newWorld(t), broker: testkit.RabbitMQ(t)}
-	redis, _ := testkit.Redis(t)
+	redis, prefix := testkit.Redis(t)
 	p.services = config.Services{
-		PostgresURL: p.world.address, AMQPURL: p.broker.URL, AMQPManagementURL: p.broker.ManagementURL, RedisURL: redis,
+		PostgresURL: p.world.address, AMQPURL: p.broker.URL, AMQPManagementURL: p.broker.ManagementURL, RedisURL: redis, RedisPrefix: prefix,
 		Tokens: config.Tokens{TokenKeys: strings.Repeat("ab", 32)},
 	}
 	conn, err := amqp091.Dial(p.broker.URL)

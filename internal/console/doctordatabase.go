@@ -126,15 +126,23 @@ func (d *doctor) redis(ctx context.Context) []Diagnosis {
 	}
 	// What was asked is answered by now, or will not be.
 	defer func() { _ = client.Close() }()
-	return d.examine(ctx, check{name, func(ctx context.Context) ([]Diagnosis, error) {
+	var reached atomic.Bool
+	found := d.examine(ctx, check{name, func(ctx context.Context) ([]Diagnosis, error) {
 		facts, err := client.Inspect(ctx)
 		if err != nil {
 			return []Diagnosis{{Severity: SeverityWarning, Finding: "it is not reached: " + err.Error(),
 				Remedy: "see that it runs, and that COUPONLEASE_REDIS_URL names it; the database answers meanwhile"}}, nil
 		}
+		reached.Store(true)
 		d.clocks.add("Redis", reading{clock: facts.Clock, asked: facts.Asked, answered: facts.Answered})
 		return judgeRedis(facts), nil
 	}})
+	if !reached.Load() {
+		return found
+	}
+	return append(found, d.examine(ctx, check{"redis stocks", func(ctx context.Context) ([]Diagnosis, error) {
+		return d.stocks(ctx, client)
+	}})...)
 }
 
 // judgeRedis: what Redis knows are hints, so nothing of it is an error but its age.

@@ -90,7 +90,17 @@ func TestJudgements(t *testing.T) {
 		"redis forgets":   {judgeRedis(quota.Facts{Version: "7.0"})[1:], "note it keeps nothing over a restart"},
 		"redis drops":     {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, Eviction: "allkeys-lru"})[1:], "warning it drops keys"},
 		"redis replica":   {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, Replica: true})[1:], "warning it is a replica"},
-		"redis disk":      {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, LastSaveFailed: true})[1:], "warning it could not write"},
+		"stocks well": {judgeStocks([]QuotaLine{
+			{Template: "a", Generation: 2, State: QuotaLower, Redis: &QuotaLevel{Generation: 2}}, {Template: "b", State: QuotaNotLoaded},
+			{Template: "c", Generation: 3, State: QuotaOther, Redis: &QuotaLevel{Generation: 2}},
+		}), ""},
+		"stocks ahead": {judgeStocks([]QuotaLine{
+			{Template: "a", Generation: 2, State: QuotaOther, Redis: &QuotaLevel{Generation: 3}},
+		}), "warning they are of a later generation than the database, as if that had been restored: a"},
+		"stocks too high": {judgeStocks([]QuotaLine{
+			{Template: "a", Generation: 2, State: QuotaHigher, Redis: &QuotaLevel{Generation: 2}},
+		}), "warning they hold more than there is left: a"},
+		"redis disk": {judgeRedis(quota.Facts{Version: "7.0", AppendOnly: true, LastSaveFailed: true})[1:], "warning it could not write"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var texts []string

@@ -136,6 +136,16 @@ func TestT22T56WhatGrowsHasAnAlert(t *testing.T) {
 	}
 }
 
+// What claims lose with Redis has an alert: its stocks, its answers, and the way round it.
+func TestClaimsWithoutRedisHaveAnAlert(t *testing.T) {
+	rules := alerts(t)
+	for _, metric := range []string{QuotaDrifts, QuotaAway, ClaimsBypassed} {
+		if !slices.ContainsFunc(rules, func(rule alert) bool { return strings.Contains(rule.Expr, metric) }) {
+			t.Errorf("no alert asks %s", metric)
+		}
+	}
+}
+
 // runbooks are the sections of OPERATIONS.md, by their anchors.
 func runbooks(t *testing.T) map[string]bool {
 	t.Helper()
