@@ -28,16 +28,19 @@ type hall struct {
 	desk     *fleet.Desk
 	sink     *fleet.Sink
 	pool     *quota.Pool
+	binary   string
 	replicas []*fleet.Process
 }
 
 // openHall starts so many replicas on a space.
-func openHall(t *testing.T, space *fleet.Space, replicas int, args ...string) *hall {
+func openHall(t *testing.T, space *fleet.Space, replicas int) *hall {
 	t.Helper()
-	h := &hall{space: space, desk: fleet.OpenDesk(t, space), sink: fleet.Listen(t, space), pool: space.Pool(t)}
-	binary := fleet.Binary(t)
+	h := &hall{
+		space: space, desk: fleet.OpenDesk(t, space), sink: fleet.Listen(t, space), pool: space.Pool(t),
+		binary: fleet.Binary(t),
+	}
 	for range replicas {
-		h.replicas = append(h.replicas, fleet.Start(t, binary, space, args...))
+		h.replicas = append(h.replicas, fleet.Start(t, h.binary, space))
 	}
 	return h
 }
@@ -191,6 +194,7 @@ func (r *rush) checkEvents(t *testing.T) {
 func (h *hall) close(t *testing.T, campaigns ...string) {
 	t.Helper()
 	for _, campaign := range campaigns {
+		h.comeLate(t, campaign)
 		h.space.WaitForStock(t, h.pool, campaign)
 	}
 	if broken := h.desk.Broken(); len(broken) > 0 {
@@ -200,6 +204,24 @@ func (h *hall) close(t *testing.T, campaigns ...string) {
 	h.space.CheckNoDeadLetters(t)
 	h.space.CheckTemplates(t)
 	h.space.Check(t)
+}
+
+// comeLate has people claim until Redis has a stock of the campaign, which it may have lost.
+func (h *hall) comeLate(t *testing.T, campaign string) {
+	t.Helper()
+	came := 0
+	testkit.Eventually(t, time.Minute, "Redis has a stock of "+campaign, func() (bool, string) {
+		came++
+		name := fmt.Sprintf("%s/late-%d", campaign, came)
+		late := fleet.Claim{Message: name, Key: name, Campaign: campaign, Person: name}
+		h.desk.Send(t, []fleet.Claim{late}).Wait(t)
+		h.desk.WaitForAnswers(t)
+		if reply := h.desk.Answers(late)[0]; reply.Outcome != string(coupon.QuotaExhausted) {
+			t.Errorf("who came late was answered %+v", reply)
+		}
+		level, err := h.pool.Level(t.Context(), campaign)
+		return err == nil && level.Loaded, fmt.Sprintf("%+v, %v, after %d", level, err, came)
+	})
 }
 
 // checkIssued: of every coupon it was announced that it was issued.

@@ -46,7 +46,7 @@ func (s *Space) Pool(t testing.TB) *quota.Pool {
 
 // repairLimit is how long a stock may be wrong while the replicas survey it: two looks, and
 // what a busy machine adds.
-const repairLimit = 2 * time.Minute
+const repairLimit = time.Minute
 
 // WaitForStock waits until Redis has what the books say of a campaign, and says how it was
 // before and how long it took.

@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"couponlease/internal/fleet"
+	"couponlease/internal/telemetry"
+	"couponlease/internal/testkit"
+)
+
+// redisCrowd is how many people come to each campaign.
+const redisCrowd = 500
+
+// slowFor is how long Redis does not answer.
+const slowFor = 5 * time.Second
+
+// Whatever happens to Redis in the middle of a crowd, exactly what there is goes out, all
+// are answered, and in the end Redis is right again, with the same processes.
+func TestCrowdGetsExactlyWhatThereIsWhateverRedisDoes(t *testing.T) {
+	space, server := fleet.NewSpace(t), testkit.NewRedisServer(t)
+	space.RedisURL = server.URL
+	h := openHall(t, space, 2)
+	var campaigns []string
+	for _, trouble := range []struct {
+		name        string
+		happen, end func(t *testing.T, r *rush)
+	}{
+		{"forgets its scripts", func(t *testing.T, _ *rush) { server.ForgetScripts(t) }, nothing},
+		{"is emptied", func(t *testing.T, _ *rush) { server.Flush(t) }, nothing},
+		{"is killed and starts empty", func(t *testing.T, _ *rush) { server.Kill(t) }, func(t *testing.T, r *rush) {
+			space.WaitForIssued(t, r.campaign, r.total*8/10) // by the database alone
+			server.Start(t)
+		}},
+		{"is restored from an older state", func(t *testing.T, r *rush) {
+			server.Save(t)
+			space.WaitForIssued(t, r.campaign, r.total*5/10)
+			server.Kill(t)
+			server.Start(t)
+		}, nothing},
+		{"does not answer for a while", func(t *testing.T, _ *rush) { server.Freeze(t) }, func(t *testing.T, _ *rush) {
+			<-time.After(slowFor)
+			server.Thaw(t)
+		}},
+		{"is a replica for a while", func(t *testing.T, _ *rush) { server.Demote(t) }, func(t *testing.T, r *rush) {
+			space.WaitForIssued(t, r.campaign, r.total*8/10)
+			h.saysThatItIsAReplica(t)
+			server.Promote(t)
+		}},
+	} {
+		t.Run(trouble.name, func(t *testing.T) {
+			r := h.rush(t, strings.ReplaceAll(trouble.name, " ", "-"), redisCrowd)
+			campaigns = append(campaigns, r.campaign)
+			r.runWith(t, func() { trouble.happen(t, r) }, func() { trouble.end(t, r) })
+			r.check(t)
+		})
+	}
+	h.close(t, campaigns...)
+	for _, replica := range h.replicas {
+		if replica.Exited() {
+			t.Errorf("a replica ended\n%s", replica.Log())
+		}
+	}
+	h.figures(t, h.replicas)
+}
+
+func nothing(*testing.T, *rush) {}
+
+// saysThatItIsAReplica: somebody whom Redis refused has told the operator why, and claims
+// went past it.
+func (h *hall) saysThatItIsAReplica(t *testing.T) {
+	t.Helper()
+	testkit.Eventually(t, time.Minute, "a log says that Redis is a replica", func() (bool, string) {
+		for _, replica := range h.replicas {
+			if strings.Contains(replica.Log(), "is a replica and takes no writes") {
+				return true, ""
+			}
+		}
+		return false, h.replicas[0].Log()
+	})
+	var bypassed float64
+	for _, replica := range h.replicas {
+		n, err := replica.Metric(telemetry.ClaimsBypassed)
+		if err != nil {
+			t.Error(err)
+		}
+		bypassed += n
+	}
+	if bypassed == 0 {
+		t.Error("no claim went past Redis")
+	}
+}
