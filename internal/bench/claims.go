@@ -98,15 +98,16 @@ func (r *Report) scoreClaims() {
 // printBooks says what was asked of the database, and what is written there at the end.
 func (r *Report) printBooks(w io.Writer) {
 	fmt.Fprintln(w, "\narm\tCPU µs/message: redis\tdatabase, a message: transactions\treads\trows written\t"+
-		"coupons in the last round\tof\tpersons\tmost of a person")
+		"past Redis\tcoupons in the last round\tof\tpersons\tmost of a person")
 	for _, a := range r.Arms {
 		median := func(figure func(Measurement) float64) float64 {
 			return spreadOf(pick(r.Measurements, a.Name, figure)).Median
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.4f\t%.4f\t%.4f", a.Name,
+		fmt.Fprintf(w, "%s\t%s\t%.4f\t%.4f\t%.4f\t%s", a.Name,
 			orDash("%.0f", median(func(m Measurement) float64 { return m.CPU[cpuRedis] })),
 			median(func(m Measurement) float64 { return m.Commits }),
-			median(func(m Measurement) float64 { return m.Reads }), median(func(m Measurement) float64 { return m.Writes }))
+			median(func(m Measurement) float64 { return m.Reads }), median(func(m Measurement) float64 { return m.Writes }),
+			orDash("%.2f", spreadOf(pick(r.Measurements, a.Name, func(m Measurement) float64 { return m.Bypassed })).Most))
 		for _, m := range slices.Backward(r.Measurements) {
 			if m.Arm == a.Name && m.Book != nil {
 				fmt.Fprintf(w, "\t%d\t%d\t%d\t%d", m.Book.Coupons, m.Book.Total, m.Book.Persons, m.Book.Most)

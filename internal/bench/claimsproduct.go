@@ -146,6 +146,11 @@ func (c claiming) run(t testing.TB, ctx context.Context, j *job, g *claimGround)
 	must(t, err, "measure coupond")
 	committed, err := p.Metric(telemetry.RequestsCommitted)
 	must(t, err, "ask coupond")
+	if c.redis {
+		past, err := p.Metric(telemetry.ClaimsBypassed)
+		must(t, err, "ask coupond")
+		m.Bypassed = past / float64(g.claims)
+	}
 	if complaint := g.end(t, p); complaint != "" {
 		m.fault("%s", complaint)
 	}

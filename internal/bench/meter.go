@@ -76,10 +76,12 @@ type Measurement struct {
 	CouponUpdates float64 `json:"couponUpdatesPerCommand,omitempty"`
 	LedgerRows    float64 `json:"ledgerRowsPerCommand,omitempty"`
 	// Reads and Writes are what the database was asked for, a message, of the tables that
-	// claims write, and Book is what was written there; in the arms about claims.
-	Reads  float64 `json:"readsPerMessage,omitempty"`
-	Writes float64 `json:"writesPerMessage,omitempty"`
-	Book   *book   `json:"book,omitempty"`
+	// claims write, Bypassed is the share of claims that went past Redis because it did not
+	// answer in time, and Book is what was written there; in the arms about claims.
+	Reads    float64 `json:"readsPerMessage,omitempty"`
+	Writes   float64 `json:"writesPerMessage,omitempty"`
+	Bypassed float64 `json:"bypassedShare,omitempty"`
+	Book     *book   `json:"book,omitempty"`
 	// PeakMemory is that of the worker, in bytes; 0 where this program stood in.
 	PeakMemory int64 `json:"peakMemoryBytes"`
 	// Events were confirmed by the broker and found in its queue at the end.
