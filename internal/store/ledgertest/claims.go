@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"couponlease/internal/coupon"
+	"couponlease/internal/policy"
 )
 
 // campaign makes the template T with terms.
@@ -202,6 +203,37 @@ func edits(t *testing.T, b *bench) {
 	if row := b.want(t, "t-1", coupon.Available, 1); row.TemplateVersion != 1 || row.ValidUntil.Equal(until) {
 		t.Errorf("the edit changed what was issued: %+v", row)
 	}
+}
+
+// introduced: a limit of uses that comes with the first coupons counts them from the first
+// lease on, and a return policy that an edit names is that of the coupons from then on.
+func introduced(t *testing.T, b *bench) {
+	rules := policy.Default()
+	rules.Version = 77
+	b.ask(t, coupon.Created, "", coupon.DefinePolicy{Policy: rules})
+	b.campaign(t, func(*coupon.Terms) {})
+	one := int64(1)
+	requests := []coupon.Request{
+		b.command("k1", coupon.EditTemplate{Template: "T", Set: coupon.TermsEdit{UsesPerPerson: &one, PolicyVersion: &rules.Version}}),
+		b.command("k2", coupon.IssueCoupons{Template: "T", Items: []coupon.IssueItem{
+			{Code: "c1", Person: "u1"}, {Code: "c2", Person: "u1"},
+		}}),
+		b.command("k3", coupon.LockCoupon{Coupon: "c1", Order: "A"}),
+		b.command("k4", coupon.LockCoupon{Coupon: "c2", Order: "B"}),
+	}
+	outcomes, err := b.apply(context.Background(), requests...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []coupon.Code{coupon.OK, coupon.Issued(2, 0), coupon.OK, coupon.UseLimitReached} {
+		if outcomes[i].Code != want {
+			t.Errorf("%s: answered %+v, want %s", requests[i].Key, outcomes[i], want)
+		}
+	}
+	if row := b.want(t, "c1", coupon.Locked, 2); row.PolicyVersion != rules.Version || row.TemplateVersion != 2 {
+		t.Errorf("issued %+v", row)
+	}
+	b.order(t, coupon.UseLimitReached, "k5", coupon.LockCoupon{Coupon: "c2", Order: "B"})
 }
 
 // outdated lets many edit the version that they all have seen at the same time.

@@ -58,6 +58,7 @@ func Run(t *testing.T, open Open) {
 		{"answers one claim once, however many send it", insists},
 		{"counts templates again", recounts},
 		{"makes and edits templates", edits},
+		{"limits uses from the first coupon on", introduced},
 		{"keeps one of many edits of a version", outdated},
 	} {
 		t.Run(test.name, func(t *testing.T) {
