@@ -69,7 +69,8 @@ func TestStocksAreShownComparedAndRebuilt(t *testing.T) {
 	ctl(t, "audit", "list").want(t, exitOK, "RebuildQuota", "spring", "STARTED", "DONE", "ticket 4730", "ann@desk")
 	again := ctl(t, "quota", "rebuild", "--all", "-o", "json")
 	again.want(t, exitOK)
-	if done := decode[console.QuotaRebuildReport](t, again).Rebuilt; len(done) != 1 || *done[0].Before.Left != 100 || *done[0].After.Left != 100 {
+	done := decode[console.QuotaRebuildReport](t, again).Rebuilt
+	if len(done) != 1 || *done[0].Before.Left != 100 || *done[0].After.Left != 100 {
 		t.Errorf("rebuilt %+v", done)
 	}
 	ctl(t, "quota", "drift").want(t, exitOK)

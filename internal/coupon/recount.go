@@ -5,9 +5,7 @@ import (
 	"slices"
 )
 
-// RecountTemplate asks to set the counters of a template to what its coupons say. Nothing
-// that is counted moves meanwhile: whoever issues from the template, or leases a coupon
-// of it whose uses are limited, waits for its row.
+// RecountTemplate asks to set the counters of a template to what its coupons say.
 type RecountTemplate struct{ Template string }
 
 func (RecountTemplate) Orders() []string  { return nil }
@@ -33,47 +31,33 @@ type Correction struct {
 	After  int64  `json:"after"`
 }
 
-// miscount is how far the counters of a template are behind what its coupons say.
-type miscount struct {
-	issued, imported, held int64
-	// uses and claims are those of persons, without those that are right.
-	uses, claims map[string]int64
+// Miscount is by how much the counters of a template are too low (or, below zero, too high)
+// for what its coupons say. Whatever is done to coupons changes both alike, so that it stays
+// true until somebody corrects the counters, or goes around the engine again.
+type Miscount struct {
+	Issued, Imported, Held int64
+	// Uses and Claims are those of persons, without those that are right.
+	Uses, Claims map[string]int64
 }
 
-func (m *miscount) nothing() bool {
-	return m.issued == 0 && m.imported == 0 && m.held == 0 && len(m.uses) == 0 && len(m.claims) == 0
+// within leaves out what the template does not count.
+func (m Miscount) within(t *Template) Miscount {
+	if t.Budget == NoLimit {
+		m.Held = 0
+	}
+	if t.UsesPerPerson == NoLimit {
+		m.Uses = nil
+	}
+	return m
 }
 
-// AddTruth hands over what the coupons of a template say about its counters, for
-// RecountTemplate. The counters were handed over before, as they were at the same moment:
-// what requests of the same transaction count before it is decided is kept. Persons that
-// the truth does not name are counted right.
-func (w *World) AddTruth(template string, truth Usage) {
-	t := w.templates[template]
-	if t == nil {
-		return
-	}
-	m := &miscount{issued: truth.Issued - t.Issued, imported: truth.Imported - t.Imported}
-	if t.Budget != NoLimit {
-		m.held = truth.Held - t.Held
-	}
-	if t.UsesPerPerson != NoLimit {
-		m.uses = behind(truth.Persons, func(person string) int64 { return w.usesOf(t.ID, person).Held })
-	}
-	m.claims = behind(truth.Claimed, func(person string) int64 { return w.claimsOf(t.ID, person).Count })
-	w.miscounts[t.ID] = m
+func (m Miscount) nothing() bool {
+	return m.Issued == 0 && m.Imported == 0 && m.Held == 0 && len(m.Uses) == 0 && len(m.Claims) == 0
 }
 
-// behind gives how far counters are behind what is actually so, where they are.
-func behind(actual map[string]int64, counted func(person string) int64) map[string]int64 {
-	all := map[string]int64{}
-	for person, is := range actual {
-		if n := is - counted(person); n != 0 {
-			all[person] = n
-		}
-	}
-	return all
-}
+// AddMiscount hands over how far the counters of a template are wrong, for RecountTemplate,
+// together with the counters themselves.
+func (w *World) AddMiscount(template string, m Miscount) { w.miscounts[template] = m }
 
 func (f RecountTemplate) carryOut(w *World, a *Answer, _ Fields) {
 	t := w.templates[f.Template]
@@ -82,15 +66,15 @@ func (f RecountTemplate) carryOut(w *World, a *Answer, _ Fields) {
 		return
 	}
 	a.Version = t.Version
-	m := w.miscounts[t.ID]
+	m := w.miscounts[t.ID].within(t)
 	switch {
-	case m == nil || m.nothing(): // a template without a truth was made just now
+	case m.nothing():
 		a.Status, a.Code = Unchanged, Noop
 		return
-	case t.Total != NoLimit && t.Issued+m.issued > t.Total:
+	case t.Total != NoLimit && t.Issued+m.Issued > t.Total:
 		a.refuse(BelowIssued) // more was issued than may be, and no counter can say so
 		return
-	case t.Held+m.held < 0:
+	case t.Held+m.Held < 0:
 		a.refuse(NotCounted) // the ledger gives back more than it took
 		return
 	}
@@ -101,7 +85,7 @@ func (f RecountTemplate) carryOut(w *World, a *Answer, _ Fields) {
 
 // recount corrects the counters. A limit that is exceeded stays so, and nobody gets more
 // until it is not.
-func (w *World) recount(t *Template, m *miscount) {
+func (w *World) recount(t *Template, m Miscount) {
 	correct := func(name, person string, counter *int64, by int64) {
 		if by == 0 {
 			return
@@ -113,20 +97,20 @@ func (w *World) recount(t *Template, m *miscount) {
 		*counter += by
 		w.corrections = append(w.corrections, c)
 	}
-	correct(CounterIssued, "", &t.Issued, m.issued)
-	correct(CounterImported, "", &t.Imported, m.imported)
-	correct(CounterHeld, "", &t.Held, m.held)
-	for _, person := range slices.Sorted(maps.Keys(m.uses)) {
-		correct(CounterPersonHeld, person, &w.usesOf(t.ID, person).Held, m.uses[person])
+	correct(CounterIssued, "", &t.Issued, m.Issued)
+	correct(CounterImported, "", &t.Imported, m.Imported)
+	correct(CounterHeld, "", &t.Held, m.Held)
+	for _, person := range slices.Sorted(maps.Keys(m.Uses)) {
+		correct(CounterPersonHeld, person, &w.usesOf(t.ID, person).Held, m.Uses[person])
 		w.dirtyUses[usesKey{t.ID, person}] = true
 	}
-	for _, person := range slices.Sorted(maps.Keys(m.claims)) {
+	for _, person := range slices.Sorted(maps.Keys(m.Claims)) {
 		had := w.claimsOf(t.ID, person)
-		correct(CounterPersonClaimed, person, &had.Count, m.claims[person])
+		correct(CounterPersonClaimed, person, &had.Count, m.Claims[person])
 		had.OnDay = min(had.OnDay, had.Count)
 		w.dirtyClaims[usesKey{t.ID, person}] = true
 	}
-	if t.Rationed() && (m.issued != 0 || len(m.claims) > 0) {
+	if t.Rationed() && (m.Issued != 0 || len(m.Claims) > 0) {
 		if t.ToldSoldOut == t.Generation && t.Issued >= t.Total {
 			t.ToldSoldOut++ // nothing new is to be told
 		}

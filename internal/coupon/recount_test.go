@@ -13,10 +13,10 @@ import (
 )
 
 // counted is a campaign with one person who holds 2 uses and has claimed 3 coupons, 2 of
-// them today, and what a recount makes of it under a truth.
+// them today, and what a recount makes of it.
 type counted struct {
 	template coupon.Template
-	truth    coupon.Usage
+	wrong    coupon.Miscount
 	uses     coupon.Uses
 	claims   coupon.Claims
 
@@ -31,7 +31,6 @@ func newCounted() *counted {
 		template: coupon.Template{
 			ID: "T", Version: 4, Terms: terms, Issued: 7, Imported: 2, Held: 3, Generation: 6,
 		},
-		truth:  coupon.Usage{Issued: 7, Imported: 2, Held: 3},
 		uses:   coupon.Uses{Template: "T", Person: "ann", Held: 2},
 		claims: coupon.Claims{Template: "T", Person: "ann", Count: 3, Day: "2026-03-01", OnDay: 2},
 	}
@@ -44,7 +43,7 @@ func (c *counted) run(before ...coupon.Fact) {
 	w.AddTemplate(&c.template)
 	w.AddUses(&c.uses)
 	w.AddClaims(&c.claims)
-	w.AddTruth("T", c.truth)
+	w.AddMiscount("T", c.wrong)
 	for _, fact := range before {
 		coupon.Decide(w, &coupon.Request{Actor: "before", Fact: fact})
 	}
@@ -75,14 +74,20 @@ func TestEachCounterIsSetToTheTruth(t *testing.T) {
 		plant func(*counted)
 		want  coupon.Correction
 	}{
-		"issued":   {func(c *counted) { c.template.Issued = 9 }, coupon.Correction{Counter: coupon.CounterIssued, Before: 9, After: 7}},
-		"imported": {func(c *counted) { c.template.Imported = 0 }, coupon.Correction{Counter: coupon.CounterImported, After: 2}},
-		"held":     {func(c *counted) { c.template.Held = 5 }, coupon.Correction{Counter: coupon.CounterHeld, Before: 5, After: 3}},
+		"issued": {func(c *counted) {
+			c.template.Issued, c.wrong.Issued = 9, -2
+		}, coupon.Correction{Counter: coupon.CounterIssued, Before: 9, After: 7}},
+		"imported": {func(c *counted) {
+			c.template.Imported, c.wrong.Imported = 0, 2
+		}, coupon.Correction{Counter: coupon.CounterImported, After: 2}},
+		"held": {func(c *counted) {
+			c.template.Held, c.wrong.Held = 5, -2
+		}, coupon.Correction{Counter: coupon.CounterHeld, Before: 5, After: 3}},
 		"held by a person": {func(c *counted) {
-			c.uses.Held, c.truth.Persons = 1, map[string]int64{"ann": 2}
+			c.uses.Held, c.wrong.Uses = 1, map[string]int64{"ann": 1}
 		}, coupon.Correction{Counter: coupon.CounterPersonHeld, Person: ann, Before: 1, After: 2}},
 		"claimed by a person": {func(c *counted) {
-			c.claims.Count, c.truth.Claimed = 4, map[string]int64{"ann": 3}
+			c.claims.Count, c.wrong.Claims = 4, map[string]int64{"ann": -1}
 		}, coupon.Correction{Counter: coupon.CounterPersonClaimed, Person: ann, Before: 4, After: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,10 +126,10 @@ func TestRecountRefusesAndKeeps(t *testing.T) {
 		want  coupon.Code
 	}{
 		"nothing is wrong":      {func(*counted) {}, coupon.Noop},
-		"more than the total":   {func(c *counted) { c.truth.Issued = 11 }, coupon.BelowIssued},
-		"less than nothing":     {func(c *counted) { c.truth.Held = -1 }, coupon.NotCounted},
-		"no budget":             {func(c *counted) { c.template.Budget, c.truth.Held = coupon.NoLimit, 1 }, coupon.Noop},
-		"persons without limit": {func(c *counted) { c.template.UsesPerPerson, c.truth.Persons = -1, map[string]int64{"ann": 9} }, coupon.Noop},
+		"more than the total":   {func(c *counted) { c.wrong.Issued = 4 }, coupon.BelowIssued},
+		"less than nothing":     {func(c *counted) { c.wrong.Held = -4 }, coupon.NotCounted},
+		"no budget":             {func(c *counted) { c.template.Budget, c.wrong.Held = coupon.NoLimit, 1 }, coupon.Noop},
+		"persons without limit": {func(c *counted) { c.template.UsesPerPerson, c.wrong.Uses = -1, map[string]int64{"ann": 7} }, coupon.Noop},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCounted()
@@ -146,11 +151,11 @@ func TestRecountRefusesAndKeeps(t *testing.T) {
 	}
 }
 
-// TestRecountKeepsWhatIsCountedMeanwhile: the truth is as old as the transaction.
+// TestRecountKeepsWhatIsCountedMeanwhile: what is wrong stays wrong, and is corrected once.
 func TestRecountKeepsWhatIsCountedMeanwhile(t *testing.T) {
 	c := newCounted()
 	c.template.Issued, c.template.Imported, c.claims.Count = 8, 1, 2
-	c.truth.Claimed = map[string]int64{"ann": 3}
+	c.wrong = coupon.Miscount{Issued: -1, Imported: 1, Claims: map[string]int64{"ann": 1}}
 	c.run(coupon.ClaimCoupon{Template: "T", Person: "ann"}, coupon.ImportCoupon{Code: "old", Template: "T"},
 		coupon.RecountTemplate{Template: "T"})
 	if c.outcome.Code != coupon.Noop {
@@ -165,8 +170,8 @@ func TestRecountKeepsWhatIsCountedMeanwhile(t *testing.T) {
 // and still is, is not told again.
 func TestRecountBoundsTheDay(t *testing.T) {
 	c := newCounted()
-	c.truth.Claimed = map[string]int64{"ann": 1}
-	c.template.Issued, c.template.ToldSoldOut, c.truth.Issued = 9, 6, 10
+	c.wrong = coupon.Miscount{Issued: 1, Claims: map[string]int64{"ann": -2}}
+	c.template.Issued, c.template.ToldSoldOut = 9, 6
 	c.run()
 	if c.claims.Count != 1 || c.claims.OnDay != 1 || c.claims.Day != "2026-03-01" {
 		t.Errorf("the claims are %+v", c.claims)

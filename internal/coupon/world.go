@@ -111,7 +111,7 @@ type World struct {
 	newPolicies    []policy.Policy
 	// miscounts are how far counters of templates are wrong, corrections what was set right
 	// of that.
-	miscounts   map[string]*miscount
+	miscounts   map[string]Miscount
 	corrections []Correction
 	changes     Changes
 
@@ -144,7 +144,7 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 		dirtyOrders:    map[string]bool{},
 		dirtyTemplates: map[string]bool{},
 		dirtyUses:      map[usesKey]bool{},
-		miscounts:      map[string]*miscount{},
+		miscounts:      map[string]Miscount{},
 	}
 }
 

@@ -30,7 +30,7 @@ func (l *Ledger) loadRules(world *coupon.World, fact coupon.Fact) {
 		l.loadTemplate(world, f.Template)
 	case coupon.RecountTemplate:
 		l.loadTemplate(world, f.Template)
-		l.loadTruth(world, f.Template)
+		l.loadMiscount(world, f.Template)
 	case coupon.CreateTemplate:
 		l.loadTemplate(world, f.Template)
 		l.loadPolicy(world, cmp.Or(f.Terms.PolicyVersion, policy.DefaultVersion))

@@ -91,6 +91,11 @@ func (s *Store) attempt(
 		return nil, err
 	}
 	defer tx.end(ctx)
+	if len(a.recounts) > 0 {
+		if err := tx.count(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := tx.readOrders(ctx); err != nil {
 		return nil, err
 	}

@@ -37,8 +37,8 @@ type Options struct {
 	StatementTimeout time.Duration
 	// LockTimeout bounds each wait for a row. 5 s by default.
 	LockTimeout time.Duration
-	// CountTimeout bounds how long the coupons of templates are counted again, while their
-	// claims and limited leases wait. 15 s by default: less than an attempt may take.
+	// CountTimeout bounds how long the coupons of templates are counted again. 20 s by
+	// default: less than an attempt may take.
 	CountTimeout time.Duration
 	// IdleTimeout ends transactions whose client has gone silent. 15 s by default.
 	IdleTimeout time.Duration
@@ -68,7 +68,7 @@ func (o Options) withDefaults() Options {
 	o.MaxConns = cmp.Or(o.MaxConns, 8)
 	o.StatementTimeout = cmp.Or(o.StatementTimeout, 10*time.Second)
 	o.LockTimeout = cmp.Or(o.LockTimeout, 5*time.Second)
-	o.CountTimeout = cmp.Or(o.CountTimeout, 15*time.Second)
+	o.CountTimeout = cmp.Or(o.CountTimeout, 20*time.Second)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, 15*time.Second)
 	o.InboxRetention = cmp.Or(o.InboxRetention, 14)
 	o.TimerRetention = cmp.Or(o.TimerRetention, 3)

@@ -19,7 +19,9 @@ import (
 func (tx *transaction) readOrders(ctx context.Context) error {
 	var now time.Time
 	t := &trip{}
-	t.exec("begin", beginSQL)
+	if !tx.begun {
+		t.exec("begin", beginSQL)
+	}
 	tx.replan(t)
 	t.query("read the clock", settingsSQL, func(rows pgx.Rows) error {
 		return rows.Scan(&now, nil, nil, nil, nil)
@@ -68,12 +70,6 @@ func (tx *transaction) readCoupons(ctx context.Context) error {
 	if len(limited) > 0 {
 		t.query("lock templates", lockTemplatesSQL, tx.scanTemplate(true), limited)
 	}
-	if len(tx.asked.recounts) > 0 {
-		if err := tx.count(ctx, t); err != nil {
-			return err
-		}
-		t = &trip{}
-	}
 	tx.readClaims(t)
 	if perPerson || len(tx.miscounted) > 0 {
 		templates, persons := tx.newUses()
@@ -98,7 +94,7 @@ func (tx *transaction) readCoupons(ctx context.Context) error {
 	for _, c := range tx.coupons {
 		tx.world.AddCoupon(c)
 	}
-	tx.addTruths()
+	tx.addMiscounts()
 	return nil
 }
 

@@ -7,27 +7,37 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"couponlease/internal/coupon"
 )
 
 var (
 	//go:embed sql/counting.sql
 	countingSQL string
+	//go:embed sql/count_alone.sql
+	countAloneSQL string
 	//go:embed sql/counted.sql
 	countedSQL string
 )
 
-// ErrTooManyToCount says that a template has more coupons than can be counted while its
-// claims and leases wait. It is Poison.
+// ErrTooManyToCount says that a template has more coupons than can be counted in the time
+// that a transaction has. It is Poison.
 var ErrTooManyToCount = errors.New("too many coupons to count")
 
 // stateCancelled is that of a statement that ran out of time.
 const stateCancelled = "57014"
 
-// count ends the trip that locks templates by counting the coupons of those that are to be
-// counted again. The plans, and the time, of such a statement are for it alone: they are
-// undone together.
-func (tx *transaction) count(ctx context.Context, t *trip) error {
+// count begins the transaction by finding how far counters are wrong. Nothing is locked
+// for that but the right to do so: each statement sees counters and coupons of one moment,
+// and whatever happens later changes both alike. Who is who stays as it is, because that
+// moves counters. The plans, and the time, of the counting are for it alone: they are undone
+// together.
+func (tx *transaction) count(ctx context.Context) error {
 	templates, most := texts(tx.asked.recounts), tx.store.options.CountTimeout
+	t := &trip{}
+	t.exec("begin", beginSQL)
+	t.exec("keep who is who", personsSharedSQL)
+	t.exec("keep others from counting", countAloneSQL)
 	t.exec("begin to count", countingSQL)
 	t.exec("set the style of plans", leisureSQL, milliseconds(most))
 	t.exec("set the style of plans", suspectPlansSQL)
@@ -35,6 +45,7 @@ func (tx *transaction) count(ctx context.Context, t *trip) error {
 	t.query("compare the counters of persons", personUsesSQL, list(&tx.miscounted, scanPersonUse),
 		tx.store.options.PageSize, templates)
 	t.exec("end to count", countedSQL)
+	tx.begun = true
 	err := t.sendWithin(ctx, most+tx.store.options.LockTimeout+patience, tx.conn)
 	var server *pgconn.PgError
 	if errors.As(err, &server) && server.Code == stateCancelled {
@@ -43,19 +54,25 @@ func (tx *transaction) count(ctx context.Context, t *trip) error {
 	return err
 }
 
-// addTruths hands over what was counted, once all counters are.
-func (tx *transaction) addTruths() {
-	wrong := map[string]*counters{}
-	for _, use := range tx.miscounted {
-		if wrong[use.Template] == nil {
-			wrong[use.Template] = newCounters()
-		}
-		wrong[use.Template].add(use)
-	}
+// addMiscounts hands over what was counted.
+func (tx *transaction) addMiscounts() {
+	miscounts := make(map[string]coupon.Miscount, len(tx.truths))
 	for _, truth := range tx.truths {
-		if of := wrong[truth.template]; of != nil {
-			truth.usage.Persons, truth.usage.Claimed = of.held, of.claimed
+		miscounts[truth.template] = coupon.Miscount{
+			Issued: truth.usage.Issued - truth.counted.Issued, Imported: truth.usage.Imported - truth.counted.Imported,
+			Held: truth.usage.Held - truth.counted.Held, Uses: map[string]int64{}, Claims: map[string]int64{},
 		}
-		tx.world.AddTruth(truth.template, truth.usage)
+	}
+	for _, use := range tx.miscounted {
+		of := miscounts[use.Template].Uses
+		if use.Counter == CounterClaims {
+			of = miscounts[use.Template].Claims
+		}
+		if of != nil { // a template that was made between the statements has nothing wrong
+			of[use.Person] = use.Actual - use.Held
+		}
+	}
+	for template, m := range miscounts {
+		tx.world.AddMiscount(template, m)
 	}
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"couponlease/internal/coupon"
 	"couponlease/internal/policy"
 	"couponlease/internal/reconcile"
+	"couponlease/internal/testkit"
 )
 
 // keepsBudget is a policy under which a returned use stays counted.
@@ -251,4 +253,56 @@ func TestACountThatTakesTooLongIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	one(t, s, coupon.Noop, command)
+}
+
+// TestNobodyWaitsWhileCouponsAreCounted: the counting is held up here, and claims and leases
+// go on; what they change meanwhile is counted right.
+func TestNobodyWaitsWhileCouponsAreCounted(t *testing.T) {
+	s := open(t)
+	counted(t, s)
+	counting := openAt(t, s.pool.Config().ConnString(), func(o *Options) {
+		o.MaxConns, o.ApplicationName, o.CountTimeout, o.LockTimeout = 1, "counting", time.Minute, time.Minute
+	})
+	ask := func(key string) coupon.Request {
+		r := request(key, now(t, s), coupon.RecountTemplate{Template: "spring"})
+		r.Key = r.ID
+		return r
+	}
+	one(t, counting, coupon.Noop, ask("first")) // and the statements are known to the connection
+	execute(t, s, `update coupon_template set issued = issued + 5, imported = 3, held = held + 1`)
+	wrong := scalar[int64](t, s, `select issued from coupon_template`)
+
+	conn := connection(t, s)
+	if _, err := conn.Exec(t.Context(), `begin; lock table return_policy in access exclusive mode`); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan coupon.Outcome)
+	go func() {
+		request, outcomes := ask("second"), []coupon.Outcome{{}}
+		_ = counting.Apply(context.Background(), []coupon.Request{request}, decideAll([]coupon.Request{request}, &outcomes))
+		answered <- outcomes[0]
+	}()
+	testkit.Eventually(t, 10*time.Second, "the counting waits", func() (bool, string) {
+		n := scalar[int64](t, s, `select count(*) from pg_stat_activity where application_name = 'counting' and wait_event_type = 'Lock'`)
+		return n == 1, fmt.Sprint(n)
+	})
+	claimOf(t, s, "spring", "eve")
+	lock := request("lock", now(t, s), coupon.LockCoupon{Coupon: claimOf(t, s, "spring", "eve"), Order: "q", Customer: "eve", Lease: time.Hour})
+	lock.Key = lock.ID
+	one(t, s, coupon.OK, lock)
+	if n := scalar[int64](t, s, `select issued from coupon_template`); n != wrong+2 {
+		t.Errorf("%d are counted as issued, want %d", n, wrong+2)
+	}
+	if _, err := conn.Exec(t.Context(), `rollback`); err != nil {
+		t.Fatal(err)
+	}
+	if outcome := <-answered; outcome.Code != coupon.Recounted {
+		t.Errorf("answered %+v", outcome)
+	}
+	if n := scalar[int64](t, s, `select issued from coupon_template`); n != wrong-3 {
+		t.Errorf("%d are counted as issued in the end, want %d", n, wrong-3)
+	}
+	if _, found := reconciled(t, s); len(found) != 0 {
+		t.Errorf("found %v", found)
+	}
 }

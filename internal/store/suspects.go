@@ -193,10 +193,13 @@ func rest(ctx context.Context, d time.Duration) {
 type truth struct {
 	template string
 	usage    coupon.Usage
+	// counted are the counters at the same moment, without those of persons.
+	counted coupon.Usage
 }
 
 func scanTruth(row scanTarget) (u truth, err error) {
-	err = row.Scan(&u.template, &u.usage.Issued, &u.usage.Imported, &u.usage.Held)
+	err = row.Scan(&u.template, &u.usage.Issued, &u.usage.Imported, &u.usage.Held, &u.counted.Issued,
+		&u.counted.Imported, &u.counted.Held)
 	return u, err
 }
 

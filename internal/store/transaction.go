@@ -19,6 +19,7 @@ type transaction struct {
 	asked  asked
 	world  *coupon.World
 	window window
+	begun  bool
 
 	// The rows as they were read, to tell new from changed and locked from not.
 	orders    map[string]*coupon.Order
@@ -27,8 +28,8 @@ type transaction struct {
 	uses      map[usesKey]bool
 	aliases   map[string]string
 	coupons   []*coupon.Coupon
-	// truths are what the coupons of templates say that are counted again, miscounted the
-	// counters of their persons that say something else.
+	// truths are what the coupons of templates say that are counted again, beside their
+	// counters, miscounted the counters of their persons that say something else.
 	truths     []truth
 	miscounted []PersonUse
 	// revivable are the policies of redemptions that a reversal may bring back.

@@ -1,7 +1,8 @@
--- What the coupons and the ledger say about the counters of every template. A use that
+-- What the coupons and the ledger say about the counters of every template, and these. A use that
 -- was given back counts against the budget unless the policy gave that back as well. $1
 -- are the templates to look at, null is all.
-select t.template_id, coalesce(i.issued, 0), coalesce(i.imported, 0), coalesce(i.held, 0) + coalesce(e.kept, 0)
+select t.template_id, coalesce(i.issued, 0), coalesce(i.imported, 0), coalesce(i.held, 0) + coalesce(e.kept, 0),
+       t.issued, t.imported, t.held
 from coupon_template t
 left join (
     select c.template_id, count(*) filter (where c.origin <> 'IMPORT') as issued,
