@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"couponlease/internal/batcher"
 	"couponlease/internal/coupon"
 )
 
@@ -21,6 +24,9 @@ type Repair struct {
 	// Patience is how long a payment may wait for its order.
 	Patience time.Duration
 }
+
+// repairFailed is what stands for the answer to a request that got none.
+const repairFailed = "FAILED"
 
 // repairChunk is how many requests are submitted together.
 const repairChunk = 100
@@ -105,15 +111,19 @@ func (p *Repair) page(ctx context.Context, books Books, s *Summary, page []Recor
 	}
 	outcomes, errs := p.Engine.SubmitAll(ctx, requests)
 	for i := range requests {
-		if errs[i] != nil {
+		var atFault *batcher.Error
+		answer, note := string(outcomes[i].Code), string(outcomes[i].Code)
+		switch {
+		case errors.As(errs[i], &atFault): // the others are not
+			why, _, _ := strings.Cut(atFault.Error(), "\n") // of a panic not where it was
+			answer, note = repairFailed, repairFailed+": "+why
+		case errs[i] != nil:
 			return repaired, len(requests), fmt.Errorf("repair finding %s: %w", about[i], errs[i])
-		}
-		if outcomes[i].Status == coupon.Applied {
+		case outcomes[i].Status == coupon.Applied:
 			repaired++
 		}
-		answer := string(outcomes[i].Code)
 		s.Repairs[answer]++
-		if err := books.NoteRepair(ctx, about[i], answer); err != nil {
+		if err := books.NoteRepair(ctx, about[i], note); err != nil {
 			return repaired, len(requests), err
 		}
 	}

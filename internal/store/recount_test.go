@@ -255,6 +255,41 @@ func TestACountThatTakesTooLongIsAnError(t *testing.T) {
 	one(t, s, coupon.Noop, command)
 }
 
+// poisonous is an engine that has no answer to recounts.
+type poisonous struct{ engineOf }
+
+func (e poisonous) SubmitAll(ctx context.Context, requests []coupon.Request) ([]coupon.Outcome, []error) {
+	outcomes, errs := make([]coupon.Outcome, len(requests)), make([]error, len(requests))
+	for i, r := range requests {
+		if _, recount := r.Fact.(coupon.RecountTemplate); recount {
+			errs[i] = &batcher.Error{Class: batcher.Poison, Err: ErrTooManyToCount}
+			continue
+		}
+		answers, _ := e.engineOf.SubmitAll(ctx, requests[i:i+1])
+		outcomes[i] = answers[0]
+	}
+	return outcomes, errs
+}
+
+// TestARepairThatFailsStopsNoOther: what cannot be repaired says why.
+func TestARepairThatFailsStopsNoOther(t *testing.T) {
+	s := open(t)
+	counted(t, s)
+	execute(t, s, `update coupon_template set imported = 9`)
+	execute(t, s, `delete from lease_timer`)
+	execute(t, s, `update user_coupon set lease_deadline = now() - interval '1 hour' where state = 'LOCKED'`)
+	summary, _ := reconciled(t, s, func(o *reconcile.RunOptions) {
+		o.Repair = &reconcile.Repair{Engine: poisonous{engineOf{t, s}}, Reason: "drill", Rate: 100_000, Patience: time.Hour}
+	})
+	if summary.Repairs["FAILED"] != 1 || summary.Repairs[string(coupon.Released)] != 3 || summary.Finished.IsZero() {
+		t.Errorf("repaired %d: %v", summary.Repaired, summary.Repairs)
+	}
+	kept := findings(t, s, reconcile.FindingFilter{Fault: coupon.FaultDrift})
+	if len(kept) != 1 || !strings.HasPrefix(kept[0].Repair, "FAILED: ") || !strings.Contains(kept[0].Repair, "too many coupons") {
+		t.Errorf("kept %+v", kept)
+	}
+}
+
 // TestNobodyWaitsWhileCouponsAreCounted: the counting is held up here, and claims and leases
 // go on; what they change meanwhile is counted right.
 func TestNobodyWaitsWhileCouponsAreCounted(t *testing.T) {
