@@ -22,7 +22,7 @@ type gateCommand struct {
 	OrphanLease   int64         `help:"How many leases may be held for nothing."`
 	LedgerGap     int64         `help:"How many ledgers may have gaps."`
 	PaidUnsettled int64         `help:"How many paid orders may be unsettled."`
-	Drift         int64         `help:"How many templates may have wrong counters."`
+	Drift         int64         `help:"How many templates may have wrong counters or stocks."`
 }
 
 func (gateCommand) Help() string {

@@ -1,2 +1,2 @@
--- Settings are as they were; locks that were taken before stay.
+-- Settings are as they were. Locks that were taken before stay.
 rollback to savepoint counting
