@@ -188,7 +188,7 @@ func (d *Desk) claim(ctx context.Context, r *coupon.Request, f coupon.ClaimCoupo
 	case taken.Verdict == Granted || taken.Verdict == Already:
 		outcome, err := d.submit(ctx, r)
 		if err == nil {
-			d.settle(ctx, ask, taken.Verdict, outcome)
+			d.settle(ctx, c, ask, taken.Verdict, outcome)
 		}
 		return outcome, err
 	}
@@ -243,9 +243,10 @@ func (d *Desk) bypass(ctx context.Context, r *coupon.Request, ask Ask, cause err
 		return outcome, err
 	}
 	d.bypassed.Add(1)
-	if outcome.Status == coupon.Applied {
+	switch {
+	case outcome.Status == coupon.Applied:
 		d.campaigns.suspect(ask.Template, ills{bypassed: 1, generation: ask.Generation})
-	} else {
+	case !hasAlready(outcome):
 		// What was asked of the pool may have been done there all the same.
 		d.giveBack(ctx, Return{Ask: ask, Why: why(outcome)})
 	}
@@ -262,14 +263,23 @@ func (d *Desk) askBooks(ctx context.Context, r *coupon.Request) (coupon.Outcome,
 
 // settle gives back what the books did not need of what the pool had granted. An error
 // of the engine is no answer: the message comes again and finds what it took.
-func (d *Desk) settle(ctx context.Context, ask Ask, verdict Verdict, outcome coupon.Outcome) {
+func (d *Desk) settle(ctx context.Context, c *campaign, ask Ask, verdict Verdict, outcome coupon.Outcome) {
 	switch {
 	case outcome.Status == coupon.Applied:
 		return
-	case outcome.Status == coupon.Repeated && verdict == Already && outcome.First == coupon.OK:
+	case hasAlready(outcome) && (verdict == Already || c.endless):
 		return // this is what it took the first time
+	case hasAlready(outcome):
+		// The pool had lost what it took, or another copy of the message was faster: somebody
+		// who has something has to stay counted, or would be taken for a newcomer.
+		ask.Person = ""
 	}
 	d.giveBack(ctx, Return{Ask: ask, Why: why(outcome)})
+}
+
+// hasAlready says whether a request is told again of the coupon that it got.
+func hasAlready(outcome coupon.Outcome) bool {
+	return outcome.Status == coupon.Repeated && outcome.First == coupon.OK
 }
 
 func why(outcome coupon.Outcome) Verdict {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -255,4 +256,43 @@ func TestClosedDeskTakesNothing(t *testing.T) {
 		t.Errorf("got %+v, %v", outcome, err)
 	}
 	w.left(1)
+}
+
+// Two copies of a message are under way at once, and the one that took nothing is faster:
+// whoever has the coupon stays known.
+func TestCopiesOfAMessageAtOnce(t *testing.T) {
+	w := newWorld(t, of(1, 1))
+	w.gets(coupon.QuotaExhausted, "bob", w.sellOut(t))
+	if again := w.gets(coupon.OK, "ann", "k1"); again == "" {
+		t.Error("the first key got nothing")
+	}
+}
+
+// sellOut has ann's only claim answered twice at once, and gives a key for somebody else,
+// who holds what the pool has too much.
+func (w *world) sellOut(t *testing.T) string {
+	slow, fast := w.desk, w.open()
+	took, answered := make(chan bool), make(chan bool)
+	var others atomic.Bool
+	w.before = func(coupon.Request) {
+		if !others.Swap(true) {
+			took <- true
+			<-answered
+		}
+	}
+	var group sync.WaitGroup
+	group.Go(func() {
+		if outcome, err := submit(slow, w.ask("ann", "k1")); err != nil || outcome.First != coupon.OK {
+			t.Errorf("the slow copy: %+v, %v", outcome, err)
+		}
+	})
+	<-took
+	if outcome, err := submit(fast, w.ask("ann", "k1")); err != nil || outcome.Code != coupon.OK {
+		t.Errorf("the fast copy: %+v, %v", outcome, err)
+	}
+	answered <- true
+	group.Wait()
+	w.left(1)
+	w.take("somebody else's, for a moment")
+	return "k2"
 }
