@@ -29,7 +29,7 @@ type Space struct {
 	// RedisURL is where the processes of the space find Redis; "" is the environment's.
 	// RedisPrefix begins all keys there.
 	RedisURL, RedisPrefix string
-	Store       *store.Store
+	Store                 *store.Store
 	// Publisher sends as an upstream service would, with confirmation.
 	Publisher *amqp.Publisher
 	// Conn is the connection of Publisher.
