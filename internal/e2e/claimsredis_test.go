@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,10 @@ func TestCrowdGetsExactlyWhatThereIsWhateverRedisDoes(t *testing.T) {
 			space.WaitForIssued(t, r.campaign, r.total*5/10)
 			server.Kill(t)
 			server.Start(t)
+			level, err := h.pool.Level(t.Context(), r.campaign)
+			if books := space.Template(t, r.campaign); err != nil || level.Left <= books.Left() {
+				t.Errorf("the older state is %+v, %v, and the books have %d left", level, err, books.Left())
+			}
 		}, nothing},
 		{"does not answer for a while", func(t *testing.T, _ *rush) { server.Freeze(t) }, func(t *testing.T, _ *rush) {
 			<-time.After(slowFor)
@@ -50,6 +55,7 @@ func TestCrowdGetsExactlyWhatThereIsWhateverRedisDoes(t *testing.T) {
 		}},
 	} {
 		t.Run(trouble.name, func(t *testing.T) {
+			h.awaitRedis(t)
 			r := h.rush(t, strings.ReplaceAll(trouble.name, " ", "-"), redisCrowd)
 			campaigns = append(campaigns, r.campaign)
 			r.runWith(t, func() { trouble.happen(t, r) }, func() { trouble.end(t, r) })
@@ -66,6 +72,17 @@ func TestCrowdGetsExactlyWhatThereIsWhateverRedisDoes(t *testing.T) {
 }
 
 func nothing(*testing.T, *rush) {}
+
+// awaitRedis waits until all replicas use Redis again after the trouble before.
+func (h *hall) awaitRedis(t *testing.T) {
+	t.Helper()
+	for _, replica := range h.replicas {
+		testkit.Eventually(t, time.Minute, "the replica uses Redis", func() (bool, string) {
+			away, err := replica.Metric(telemetry.QuotaAway)
+			return err == nil && away == 0, fmt.Sprint(away, err)
+		})
+	}
+}
 
 // saysThatItIsAReplica: somebody whom Redis refused has told the operator why, and claims
 // went past it.
