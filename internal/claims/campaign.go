@@ -15,8 +15,9 @@ type campaign struct {
 	generation int64
 	perDay     bool
 	zone       *time.Location
-	// endless says that only persons are limited.
-	endless bool
+	// free says that there are no limits, or no campaign: the engine knows. endless says that
+	// only persons are limited.
+	free, endless bool
 	// read is when the books were asked last. ills say what may be wrong in the pool.
 	// Both belong to the campaigns that remember this one.
 	read time.Time
@@ -26,8 +27,8 @@ type campaign struct {
 // ills count what this desk did that may have made a stock wrong.
 type ills struct {
 	// bypassed claims got a coupon past the pool: it may hold too much, and does not know who
-	// has something. generation is the stock's at that time.
-	bypassed, generation int64
+	// has something.
+	bypassed int64
 	// lost returns may leave persons counted for nothing, which no look at what is left can
 	// see where there is no end to it; elsewhere none is counted.
 	lost int64
@@ -84,12 +85,6 @@ func (c *campaigns) put(one *campaign) {
 	c.known[one.template] = one
 }
 
-func (c *campaigns) drop(template string) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	delete(c.known, template)
-}
-
 // suspect notes what may be wrong in the pool.
 func (c *campaigns) suspect(template string, more ills) {
 	c.mutex.Lock()
@@ -99,9 +94,19 @@ func (c *campaigns) suspect(template string, more ills) {
 		return
 	}
 	one.ills.bypassed += more.bypassed
-	one.ills.generation = max(one.ills.generation, more.generation)
 	if one.endless {
 		one.ills.lost += more.lost
+	}
+}
+
+// distrust suspects all stocks of which no look at what is left can see that they are old.
+func (c *campaigns) distrust() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, one := range c.known {
+		if one.endless {
+			one.ills.lost++
+		}
 	}
 }
 
@@ -145,20 +150,29 @@ const (
 )
 
 // campaign gives what is known of a campaign, nil when its claims are not limited or there
-// is none. Only limited ones are remembered.
+// is none.
 func (d *Desk) campaign(ctx context.Context, template string) (*campaign, error) {
 	c, isOld := d.campaigns.get(template, d.options.Now())
-	switch {
-	case c == nil:
-		return d.read(ctx, template)
-	case isOld:
+	if c == nil {
+		again, err := d.read(ctx, template)
+		return again.limited(), err
+	}
+	if isOld {
 		ctx, cancel := context.WithTimeout(ctx, rereadMost)
 		defer cancel()
 		if again, err := d.read(ctx, template); err == nil {
-			return again, nil
+			return again.limited(), nil
 		}
 	}
-	return c, nil
+	return c.limited(), nil
+}
+
+// limited gives the campaign if its claims are limited, else nil.
+func (c *campaign) limited() *campaign {
+	if c == nil || c.free {
+		return nil
+	}
+	return c
 }
 
 // read asks the books, once for all who want to know at the same time: a campaign begins
@@ -172,9 +186,8 @@ func (d *Desk) read(ctx context.Context, template string) (*campaign, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for campaign %s: %w", template, err)
 		}
-		if !found || !t.Rationed() {
-			d.campaigns.drop(template)
-			return (*campaign)(nil), nil
+		if !found {
+			t = coupon.Template{ID: template, Terms: coupon.Unlimited()}
 		}
 		return d.remember(&t), nil
 	})
@@ -192,7 +205,7 @@ func (d *Desk) read(ctx context.Context, template string) (*campaign, error) {
 func (d *Desk) remember(t *coupon.Template) *campaign {
 	c := &campaign{
 		template: t.ID, generation: t.Generation, perDay: t.PerDay != coupon.NoLimit, zone: time.UTC,
-		endless: t.Total == coupon.NoLimit, read: d.options.Now(),
+		free: !t.Rationed(), endless: t.Total == coupon.NoLimit, read: d.options.Now(),
 	}
 	if t.Zone != "" {
 		if zone, err := d.options.Zone(t.Zone); err == nil { // as in the books, an unknown one is UTC
@@ -207,8 +220,10 @@ func (d *Desk) remember(t *coupon.Template) *campaign {
 type wrong int
 
 const (
-	// missing: it is not there, or not of the generation of the books.
+	// missing: it is not there, or not of the generation of the books. outdated is the same,
+	// because the campaign was edited.
 	missing wrong = iota
+	outdated
 	// tooHigh: it may hold more than there is, tooLow: it was seen to hold less.
 	tooHigh
 	tooLow
@@ -235,7 +250,7 @@ func (d *Desk) restock(ctx context.Context, template string, fault wrong) (*camp
 	if err != nil {
 		return nil, fmt.Errorf("load the stock of campaign %s: %w", template, err)
 	}
-	return result.(*campaign), nil
+	return result.(*campaign).limited(), nil
 }
 
 // flight names what is done once for all who want it at the same time.
@@ -249,9 +264,11 @@ func (d *Desk) load(ctx context.Context, template string, fault wrong) (*campaig
 	if err != nil {
 		return nil, err
 	}
-	if !found || !t.Rationed() {
-		d.campaigns.drop(template)
-		return nil, nil
+	if !found {
+		t = coupon.Template{ID: template, Terms: coupon.Unlimited()}
+	}
+	if !t.Rationed() {
+		return d.remember(&t), nil
 	}
 	level, err := d.pool.Level(ctx, template)
 	if err != nil {
@@ -259,7 +276,7 @@ func (d *Desk) load(ctx context.Context, template string, fault wrong) (*campaig
 	}
 	same := level.Loaded && level.Generation == t.Generation
 	switch {
-	case same && (fault == missing || fault == tooHigh && level.Left <= t.Left() || fault == tooLow && level.Left >= t.Left()):
+	case same && (fault == missing || fault == outdated || fault == tooHigh && level.Left <= t.Left() || fault == tooLow && level.Left >= t.Left()):
 		return d.remember(&t), nil // it is right, or somebody else has just put it right
 	case same || level.Generation > t.Generation:
 		// What was taken from the stock that is there has to mean nothing to the next.
@@ -267,7 +284,9 @@ func (d *Desk) load(ctx context.Context, template string, fault wrong) (*campaig
 			return nil, err
 		}
 	}
-	if err := d.pool.Load(ctx, StockOf(&t)); err != nil {
+	stock := StockOf(&t)
+	stock.Carry = fault == outdated || fault == tooHigh || fault == tooLow
+	if err := d.pool.Load(ctx, stock); err != nil {
 		return nil, err
 	}
 	d.restocks.Add(1)

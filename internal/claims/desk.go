@@ -23,8 +23,12 @@ type Engine interface {
 type Books interface {
 	// Template gives a campaign without a lock, and whether it exists.
 	Template(ctx context.Context, id string) (coupon.Template, bool, error)
-	// Answer gives what a command was answered, nil when it was not carried out yet.
-	Answer(ctx context.Context, key string) (*coupon.Answer, error)
+	// AnswersTo gives what commands were answered, by key; those that were not carried out
+	// are not among them.
+	AnswersTo(ctx context.Context, keys []string) (map[string]*coupon.Answer, error)
+	// Claimants lists, after one and in order, persons who have a coupon of a campaign that
+	// they claimed or were issued.
+	Claimants(ctx context.Context, template, after string, limit int) ([]string, error)
 	// Alone does some work on a campaign while nobody else, in no replica, does.
 	Alone(ctx context.Context, template string, work func(context.Context) error) error
 }
@@ -84,6 +88,7 @@ type Desk struct {
 
 	takes     *batcher.Batcher[Ask, Taken]
 	tells     *batcher.Batcher[Refusal, error]
+	looks     *batcher.Batcher[string, bool]
 	campaigns campaigns
 	flights   singleflight.Group
 	limiter   *rate.Limiter
@@ -124,6 +129,14 @@ func New(engine Engine, pool Pool, books Books, teller Teller, o Options) *Desk 
 	d.tells = batcher.New(func(ctx context.Context, refusals []Refusal) ([]error, error) {
 		return teller.Tell(ctx, refusals), nil
 	}, batcher.Options[Refusal]{})
+	d.looks = batcher.New(func(ctx context.Context, keys []string) ([]bool, error) {
+		known, err := books.AnswersTo(ctx, keys)
+		answered := make([]bool, len(keys))
+		for i, key := range keys {
+			answered[i] = known[key] != nil
+		}
+		return answered, err
+	}, batcher.Options[string]{})
 	return d
 }
 
@@ -131,6 +144,9 @@ func New(engine Engine, pool Pool, books Books, teller Teller, o Options) *Desk 
 func (d *Desk) Close(ctx context.Context) error {
 	if err := d.takes.Close(ctx); err != nil {
 		return fmt.Errorf("finish questions to the pool: %w", err)
+	}
+	if err := d.looks.Close(ctx); err != nil {
+		return fmt.Errorf("finish looking for answers: %w", err)
 	}
 	if err := d.tells.Close(ctx); err != nil {
 		return fmt.Errorf("finish refusals: %w", err)
@@ -165,8 +181,8 @@ func (d *Desk) SubmitAll(ctx context.Context, requests []coupon.Request) ([]coup
 // edited has the pool take the stock of an edited campaign. When that fails, a survey
 // sees it later.
 func (d *Desk) edited(ctx context.Context, template string) {
-	d.flights.Forget(flight(template, missing)) // one that is under way may have read what was before
-	if _, err := d.restock(ctx, template, missing); err != nil {
+	d.flights.Forget(flight(template, outdated)) // one that is under way may have read what was before
+	if _, err := d.restock(ctx, template, outdated); err != nil {
 		d.options.Logger.Warn("the pool does not know yet of an edited campaign", "template", template, "error", err)
 	}
 }
@@ -197,7 +213,7 @@ func (d *Desk) claim(ctx context.Context, r *coupon.Request, f coupon.ClaimCoupo
 		return d.askBooks(ctx, r) // whoever has one of the batch is told it again
 	}
 	if isHeld {
-		if kept, err := d.books.Answer(ctx, r.Key); err != nil || kept != nil {
+		if isAnswered, err := d.looks.Submit(ctx, r.Key); err != nil || isAnswered {
 			return d.submit(ctx, r)
 		}
 	}
@@ -245,7 +261,7 @@ func (d *Desk) bypass(ctx context.Context, r *coupon.Request, ask Ask, cause err
 	d.bypassed.Add(1)
 	switch {
 	case outcome.Status == coupon.Applied:
-		d.campaigns.suspect(ask.Template, ills{bypassed: 1, generation: ask.Generation})
+		d.campaigns.suspect(ask.Template, ills{bypassed: 1})
 	case !hasAlready(outcome):
 		// What was asked of the pool may have been done there all the same.
 		d.giveBack(ctx, Return{Ask: ask, Why: why(outcome)})
@@ -264,17 +280,22 @@ func (d *Desk) askBooks(ctx context.Context, r *coupon.Request) (coupon.Outcome,
 // settle gives back what the books did not need of what the pool had granted. An error
 // of the engine is no answer: the message comes again and finds what it took.
 func (d *Desk) settle(ctx context.Context, c *campaign, ask Ask, verdict Verdict, outcome coupon.Outcome) {
+	back := Return{Ask: ask, Why: why(outcome)}
 	switch {
 	case outcome.Status == coupon.Applied:
 		return
+	case outcome.Code == coupon.IdempotencyMismatch && verdict == Already:
+		return // the key is somebody else's, and so is what it took
+	case outcome.Code == coupon.IdempotencyMismatch:
+		back.Alone = true // or somebody else's after all, who came at the same time
 	case hasAlready(outcome) && (verdict == Already || c.endless):
 		return // this is what it took the first time
 	case hasAlready(outcome):
-		// The pool had lost what it took, or another copy of the message was faster: somebody
-		// who has something has to stay counted, or would be taken for a newcomer.
-		ask.Person = ""
+		// The pool had forgotten what it took, or another copy of the message was faster, whose
+		// it is then. Somebody who has something stays counted, or would be a newcomer.
+		back.Person, back.Alone = "", true
 	}
-	d.giveBack(ctx, Return{Ask: ask, Why: why(outcome)})
+	d.giveBack(ctx, back)
 }
 
 // hasAlready says whether a request is told again of the coupon that it got.

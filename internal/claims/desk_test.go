@@ -259,18 +259,9 @@ func TestClosedDeskTakesNothing(t *testing.T) {
 }
 
 // Two copies of a message are under way at once, and the one that took nothing is faster:
-// whoever has the coupon stays known.
+// what the other took is this one's, and whoever has the coupon stays known.
 func TestCopiesOfAMessageAtOnce(t *testing.T) {
 	w := newWorld(t, of(1, 1))
-	w.gets(coupon.QuotaExhausted, "bob", w.sellOut(t))
-	if again := w.gets(coupon.OK, "ann", "k1"); again == "" {
-		t.Error("the first key got nothing")
-	}
-}
-
-// sellOut has ann's only claim answered twice at once, and gives a key for somebody else,
-// who holds what the pool has too much.
-func (w *world) sellOut(t *testing.T) string {
 	slow, fast := w.desk, w.open()
 	took, answered := make(chan bool), make(chan bool)
 	var others atomic.Bool
@@ -292,7 +283,89 @@ func (w *world) sellOut(t *testing.T) string {
 	}
 	answered <- true
 	group.Wait()
+	w.left(0)
+	w.gets(coupon.QuotaExhausted, "bob", "k2")
+	w.gets(coupon.OK, "ann", "k1")
+}
+
+// Somebody who uses another's key gets nothing, and nothing of the other's goes back.
+func TestAKeyOfSomebodyElseGivesNothingBack(t *testing.T) {
+	w := newWorld(t, of(2, 1))
+	first := w.gets(coupon.OK, "ann", "k1")
+	for range 2 {
+		w.gets(coupon.IdempotencyMismatch, "mallory", "k1")
+	}
 	w.left(1)
-	w.take("somebody else's, for a moment")
-	return "k2"
+	if again := w.gets(coupon.OK, "ann", "k1"); again != first {
+		t.Errorf("got %q, and again %q", first, again)
+	}
+}
+
+// A stock that was loaded in the middle of a campaign is told who has something, and from
+// then on newcomers cost the books nothing. One that was only replaced knows at once.
+func TestNewcomersCostNothingAfterARestock(t *testing.T) {
+	for name, trouble := range map[string]func(*world){
+		"lost":   func(w *world) { w.pool.forget() },
+		"edited": func(w *world) { w.edit(coupon.TermsEdit{Total: ptr(int64(3))}) },
+		"rebuilt": func(w *world) {
+			if err := w.desk.Rebuild(t.Context(), campaign); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, of(2, 1))
+			first := w.gets(coupon.OK, "ann", "k1")
+			w.gets(coupon.OK, "bob", "k2")
+			trouble(w)
+			w.pass(claims.Patience)
+			_, _ = w.claim("cyd", "k3")
+			w.round()
+			w.round()
+			for _, what := range []string{"engine", "answer"} {
+				w.counted(what)
+			}
+			for i := range 20 {
+				w.gets(coupon.QuotaExhausted, fmt.Sprint("late ", i), fmt.Sprint("late ", i))
+			}
+			if answers, engine := w.counted("answer"), w.counted("engine"); answers+engine != 0 {
+				t.Errorf("%d answers were looked up and the engine asked %d times", answers, engine)
+			}
+			if again := w.gets(coupon.OK, "ann", "k1"); again != first {
+				t.Errorf("got %q, and again %q", first, again)
+			}
+		})
+	}
+}
+
+// A campaign without limits is asked about once in a while, and not for each claim.
+func TestCampaignsWithoutLimitsAreRemembered(t *testing.T) {
+	w := newWorld(t, of(coupon.NoLimit, coupon.NoLimit))
+	for i := range 10 {
+		w.gets(coupon.OK, "ann", fmt.Sprint(i))
+	}
+	if n := w.counted("template"); n != 1 {
+		t.Errorf("the campaign was read %d times", n)
+	}
+	w.pass(claims.Patience)
+	w.gets(coupon.OK, "ann", "later")
+	if n := w.counted("template"); n != 1 {
+		t.Errorf("the campaign was read %d times again", n)
+	}
+}
+
+// Where nothing is left to count, only who tells of it knows that the pool is an old one.
+func TestAPoolThatChangedCountsNobodyForNothing(t *testing.T) {
+	w := newWorld(t, of(coupon.NoLimit, 1))
+	w.gets(coupon.OK, "ann", "k1")
+	before := w.level().Generation
+	w.round()
+	if w.level().Generation != before {
+		t.Fatal("a stock was replaced without a reason")
+	}
+	w.desk.PoolChanged()
+	w.round()
+	if w.level().Generation == before {
+		t.Error("a stock of an old pool stays")
+	}
 }

@@ -63,6 +63,9 @@ type Return struct {
 	// Why is the refusal of the books: the person is at the limit that it names, and the
 	// pool remembers that; SoldOut and "" are no such limits.
 	Why Verdict
+	// Alone gives back only what no other message of the same request has met: if one did,
+	// it is that one's.
+	Alone bool
 }
 
 // Stock is what a campaign may still hand out.
@@ -74,7 +77,10 @@ type Stock struct {
 	// PerPerson and PerDay are the limits of a person, or coupon.NoLimit.
 	PerPerson, PerDay int64
 	// Fresh says that nothing was handed out before: the pool will have seen every claim.
-	Fresh bool
+	// Carry says that it may keep what it knows of who got something of the stock before.
+	// Without either it knows nobody until it is told by Recall, and until then may take
+	// everybody for one who has something.
+	Fresh, Carry bool
 	// Until is when the campaign is over; zero is never. The pool may forget it a day later.
 	Until time.Time
 }
@@ -87,6 +93,8 @@ type Level struct {
 	Left       int64
 	PerPerson  int64
 	PerDay     int64
+	// Complete says that the pool knows everybody who got something.
+	Complete bool
 }
 
 // Pool hands out what is left of campaigns, each step as one indivisible operation. Its
@@ -102,6 +110,9 @@ type Pool interface {
 	// stock of the same generation is set anew and keeps what it has counted of persons; a
 	// new generation has counted nobody. Less than nothing left is nothing left.
 	Load(ctx context.Context, stock Stock) error
+	// Recall tells the pool who has got something, in as many calls as are convenient; the
+	// last of them says that these were all. A stock of another generation is not told.
+	Recall(ctx context.Context, template string, generation int64, persons []string, last bool) error
 	// Level tells what the pool holds of a campaign.
 	Level(ctx context.Context, template string) (Level, error)
 }

@@ -93,3 +93,10 @@ func (p *pool) Level(ctx context.Context, template string) (claims.Level, error)
 	}
 	return p.inside().Level(ctx, template)
 }
+
+func (p *pool) Recall(ctx context.Context, template string, generation int64, persons []string, last bool) error {
+	if p.is(&p.away) {
+		return errAway
+	}
+	return p.inside().Recall(ctx, template, generation, persons, last)
+}

@@ -22,7 +22,7 @@ func TestNeverMoreThanThereIs(t *testing.T) {
 		round++
 		total := rapid.Int64Range(0, 6).Draw(rt, "total")
 		w := newWorld(t, of(total, rapid.SampledFrom([]int64{1, 2, coupon.NoLimit}).Draw(rt, "per person")))
-		s := &scene{rt: rt, w: w, desks: []*claims.Desk{w.desk, w.open()}, granted: map[string]string{}}
+		s := &scene{rt: rt, w: w, desks: []*claims.Desk{w.desk, w.open()}, granted: map[string]grant{}}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			s.step()
 			s.check()
@@ -31,12 +31,17 @@ func TestNeverMoreThanThereIs(t *testing.T) {
 	})
 }
 
+// grant is who got which coupon.
+type grant struct{ person, coupon string }
+
 type scene struct {
 	rt      *rapid.T
 	w       *world
 	desks   []*claims.Desk
 	mutex   sync.Mutex
-	granted map[string]string // the coupon of each key
+	granted map[string]grant // by key
+	// isTroubled says that something else than claims and looks has happened.
+	isTroubled bool
 }
 
 func (s *scene) step() {
@@ -44,6 +49,7 @@ func (s *scene) step() {
 	step := rapid.SampledFrom([]string{
 		"claims", "claims", "claims", "claims", "forget", "away", "silent", "lost", "well", "edit", "survey", "engine",
 	}).Draw(s.rt, "step")
+	s.isTroubled = s.isTroubled || step != "claims" && step != "survey"
 	switch step {
 	case "claims":
 		s.claims()
@@ -89,25 +95,28 @@ func (s *scene) claims() {
 	for range rapid.IntRange(1, 4).Draw(s.rt, "at once") {
 		person := rapid.SampledFrom([]string{"ann", "bob", "cyd", "dee", "eve"}).Draw(s.rt, "person")
 		key := fmt.Sprintf("%s %d", person, rapid.IntRange(1, 3).Draw(s.rt, "key"))
+		if rapid.IntRange(0, 7).Draw(s.rt, "stolen") == 0 {
+			person = "mallory" // with somebody else's key
+		}
 		desk := s.desks[rapid.IntRange(0, 1).Draw(s.rt, "replica")]
 		request := s.w.ask(person, key)
 		group.Go(func() {
 			if outcome, err := submit(desk, request); err == nil {
-				s.answered(key, outcome)
+				s.answered(key, person, outcome)
 			}
 		})
 	}
 	group.Wait()
 }
 
-func (s *scene) answered(key string, outcome coupon.Outcome) {
+func (s *scene) answered(key, person string, outcome coupon.Outcome) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	got := outcome.Answer.Coupon
+	got := grant{person, outcome.Answer.Coupon}
 	switch before, known := s.granted[key]; {
-	case got == "": // it may have been asked before the one that got something; in the end all are asked again
+	case got.coupon == "": // it may have been asked before the one that got something; in the end all are asked again
 	case known && got != before:
-		s.w.t.Errorf("key %s got %s and then %+v", key, before, outcome)
+		s.w.t.Errorf("key %s got %v and then %+v", key, before, outcome)
 	default:
 		s.granted[key] = got
 	}
@@ -132,6 +141,9 @@ func (s *scene) survey() {
 	for _, desk := range s.desks {
 		desk.Mend(context.Background())
 	}
+	for _, template := range s.w.survey.Incomplete() {
+		_ = s.desks[1].Recall(context.Background(), template) // as above
+	}
 }
 
 func (s *scene) check() {
@@ -142,19 +154,18 @@ func (s *scene) check() {
 	if broken, err := s.w.ledger.Violations(context.Background()); err != nil || len(broken) > 0 {
 		s.rt.Fatalf("%v, %v", broken, err)
 	}
+	if level := s.w.level(); !s.isTroubled && level.Generation == t.Generation && level.Left > t.Left() {
+		s.rt.Fatalf("without any trouble the pool has %d left and the books %d", level.Left, t.Left())
+	}
 }
 
 // rest wants everything to be right once nothing happens any more.
 func (s *scene) rest() {
 	s.heal()
-	for key, coupon := range s.granted {
-		var person string
-		if _, err := fmt.Sscanf(key, "%s", &person); err != nil {
-			s.rt.Fatal(err)
-		}
-		outcome, err := submit(s.desks[1], s.w.ask(person, key))
-		if err != nil || outcome.Answer.Coupon != coupon {
-			s.rt.Fatalf("key %s got %s and in the end %+v, %v", key, coupon, outcome, err)
+	for key, got := range s.granted {
+		outcome, err := submit(s.desks[1], s.w.ask(got.person, key))
+		if err != nil || outcome.Answer.Coupon != got.coupon {
+			s.rt.Fatalf("key %s got %v and in the end %+v, %v", key, got, outcome, err)
 		}
 	}
 	for range 3 {

@@ -42,6 +42,8 @@ type Survey struct {
 	// before are the levels of the look before.
 	before map[string]Level
 	at     time.Time
+	// incomplete are stocks that do not know who has got something.
+	incomplete []string
 	// isLow says that a stock was lower than the books at the last look, as it is while
 	// claims are under way.
 	isLow bool
@@ -62,7 +64,7 @@ func (s *Survey) Look(ctx context.Context, now time.Time) ([]Drift, error) {
 		return nil, fmt.Errorf("list campaigns: %w", err)
 	}
 	levels := make(map[string]Level, len(templates))
-	s.isLow = false
+	s.isLow, s.incomplete = false, nil
 	var drifts []Drift
 	for _, t := range templates {
 		// The books were read before, so that a claim in between makes the pool look lower.
@@ -74,6 +76,9 @@ func (s *Survey) Look(ctx context.Context, now time.Time) ([]Drift, error) {
 			continue
 		}
 		levels[t.ID] = level
+		if !level.Complete && level.Generation == t.Generation {
+			s.incomplete = append(s.incomplete, t.ID)
+		}
 		s.isLow = s.isLow || level.Generation == t.Generation && level.Left < t.Left()
 		before, seen := s.before[t.ID]
 		patient := seen && now.Sub(s.at) >= Patience && before.Generation == t.Generation
@@ -96,6 +101,10 @@ func (s *Survey) Look(ctx context.Context, now time.Time) ([]Drift, error) {
 	return drifts, nil
 }
 
+// Incomplete lists the campaigns whose stock, at the last look, did not know who has got
+// something: see Desk.Recall.
+func (s *Survey) Incomplete() []string { return s.incomplete }
+
 // Repair has the stock loaded again.
 func (d *Desk) Repair(ctx context.Context, drift Drift) error {
 	_, err := d.restock(ctx, drift.Template, drift.fault)
@@ -104,33 +113,54 @@ func (d *Desk) Repair(ctx context.Context, drift Drift) error {
 
 // Rebuild loads the stock of a campaign, whatever the pool holds.
 func (d *Desk) Rebuild(ctx context.Context, template string) error {
-	_, err := d.restock(ctx, template, unconditionally)
-	return err
+	if _, err := d.restock(ctx, template, unconditionally); err != nil {
+		return err
+	}
+	return d.Recall(ctx, template)
 }
 
+// recallPage is how many persons are read at once.
+const recallPage = 5000
+
+// Recall tells the pool who has got something of a campaign, unless it knows. Until then it
+// takes everybody for one who may have, and the books are asked.
+func (d *Desk) Recall(ctx context.Context, template string) error {
+	err := d.books.Alone(ctx, template, func(ctx context.Context) error {
+		level, err := d.pool.Level(ctx, template)
+		if err != nil || !level.Loaded || level.Complete {
+			return err
+		}
+		for after := ""; ; {
+			persons, err := d.books.Claimants(ctx, template, after, recallPage)
+			if err != nil {
+				return err
+			}
+			isLast := len(persons) < recallPage
+			if err := d.pool.Recall(ctx, template, level.Generation, persons, isLast); err != nil || isLast {
+				return err
+			}
+			after = persons[len(persons)-1]
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("recall who has got something of campaign %s: %w", template, err)
+	}
+	return nil
+}
+
+// PoolChanged tells that the pool may have forgotten something, or remembered something old.
+// Where something is left to count, a survey sees what is wrong; other stocks are mended.
+func (d *Desk) PoolChanged() { d.campaigns.distrust() }
+
 // Mend repairs the stocks of campaigns with coupons that went past the pool, and of those
-// that may count a person for nothing. What the pool has of all others may be wrong, too: a
-// survey sees that.
+// that may count a person for nothing: a new generation knows nobody. What the pool has of
+// all others may be wrong, too: a survey sees that.
 func (d *Desk) Mend(ctx context.Context) {
 	for template, were := range d.campaigns.suspects() {
-		if err := d.mend(ctx, template, were); err != nil {
+		if _, err := d.restock(ctx, template, unconditionally); err != nil {
 			d.options.Logger.Warn("the stock of a campaign is not right yet", "template", template, "error", err)
 			continue
 		}
 		d.campaigns.mended(template, were)
 	}
-}
-
-// mend has a new generation made, which claims to know nobody, unless somebody else has.
-func (d *Desk) mend(ctx context.Context, template string, were ills) error {
-	level, err := d.pool.Level(ctx, template)
-	if err != nil {
-		return err
-	}
-	fault := unconditionally
-	if level.Generation > were.generation && were.lost == 0 {
-		fault = tooHigh
-	}
-	_, err = d.restock(ctx, template, fault)
-	return err
 }

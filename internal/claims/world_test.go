@@ -155,12 +155,30 @@ func (w *world) Template(ctx context.Context, id string) (coupon.Template, bool,
 	return w.ledger.Template(ctx, id)
 }
 
-// Answer implements claims.Books.
-func (w *world) Answer(ctx context.Context, key string) (*coupon.Answer, error) {
-	if err := w.books("answer"); err != nil {
+// AnswersTo implements claims.Books.
+func (w *world) AnswersTo(ctx context.Context, keys []string) (map[string]*coupon.Answer, error) {
+	known := map[string]*coupon.Answer{}
+	for _, key := range keys {
+		if err := w.books("answer"); err != nil {
+			return nil, err
+		}
+		answer, err := w.ledger.Answer(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if answer != nil {
+			known[key] = answer
+		}
+	}
+	return known, nil
+}
+
+// Claimants implements claims.Books.
+func (w *world) Claimants(ctx context.Context, template, after string, limit int) ([]string, error) {
+	if err := w.books("claimants"); err != nil {
 		return nil, err
 	}
-	return w.ledger.Answer(ctx, key)
+	return w.ledger.Claimants(ctx, template, after, limit)
 }
 
 // Alone implements claims.Books.
@@ -288,6 +306,11 @@ func (w *world) round() []claims.Drift {
 		}
 	}
 	w.desk.Mend(context.Background())
+	for _, template := range w.survey.Incomplete() {
+		if err := w.desk.Recall(context.Background(), template); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 	return drifts
 }
 

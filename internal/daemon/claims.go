@@ -80,6 +80,7 @@ func (p *parts) surveyQuotas(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-p.claims.back:
+			p.claims.desk.PoolChanged()
 		case <-ticker.C:
 		}
 		p.lookAtQuotas(ctx)
@@ -100,6 +101,11 @@ func (p *parts) lookAtQuotas(ctx context.Context) {
 		}
 	}
 	p.claims.desk.Mend(ctx)
+	for _, template := range p.claims.survey.Incomplete() {
+		if err := p.claims.desk.Recall(ctx, template); err != nil {
+			p.log.Warn("Redis does not know yet who has something of a campaign", "template", template, "error", err)
+		}
+	}
 }
 
 // refusals tells of claims that were refused before the engine: the world, and whoever

@@ -27,13 +27,18 @@ func (p *Pool) personsKey(template string, generation int64) string {
 	return p.tag(template) + strconv.FormatInt(generation, 10) + ":persons"
 }
 
+// seenKey is where those are who got something.
+func (p *Pool) seenKey(template string, generation int64) string {
+	return p.tag(template) + strconv.FormatInt(generation, 10) + ":seen"
+}
+
 // askKeys are the keys of take.lua and give_back.lua.
 func (p *Pool) askKeys(a claims.Ask) []string {
 	tag := p.tag(a.Template)
 	generation := tag + strconv.FormatInt(a.Generation, 10)
 	return []string{
 		tag + "stock", tag + "r:" + fingerprint("request", a.Template, a.Request), generation + ":persons",
-		generation + ":day:" + url.PathEscape(a.Day),
+		generation + ":day:" + url.PathEscape(a.Day), generation + ":seen",
 	}
 }
 

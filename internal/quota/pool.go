@@ -155,7 +155,7 @@ func (p *Pool) GiveBack(ctx context.Context, returns []claims.Return) error {
 		calls := make([]call, len(part))
 		for i, r := range part {
 			person, forget := p.counted(r.Ask, now)
-			calls[i] = call{p.askKeys(r.Ask), []any{r.Generation, person, forget, string(r.Why)}}
+			calls[i] = call{p.askKeys(r.Ask), []any{r.Generation, person, forget, string(r.Why), number(r.Alone)}}
 		}
 		for _, r := range p.run(ctx, p.scripts.giveBack, calls) {
 			if r.err != nil {
@@ -181,20 +181,51 @@ func (p *Pool) Load(ctx context.Context, s claims.Stock) error {
 	if left != coupon.NoLimit {
 		left = max(left, 0)
 	}
-	exact := 0
-	if s.Fresh {
-		exact = 1
-	}
 	expires := latest(s.Until, time.Now()).Add(stockKept)
 	if s.Until.IsZero() {
 		expires = time.Now().Add(foreverKept)
 	}
-	keys := []string{p.stockKey(s.Template), p.personsKey(s.Template, s.Generation), p.personsKey(s.Template, seen.Generation)}
-	args := []any{s.Generation, left, s.PerPerson, s.PerDay, exact, expires.UnixMilli(), seen.Generation}
+	keys := []string{
+		p.stockKey(s.Template), p.personsKey(s.Template, s.Generation), p.personsKey(s.Template, seen.Generation),
+		p.seenKey(s.Template, s.Generation), p.seenKey(s.Template, seen.Generation),
+	}
+	args := []any{
+		s.Generation, left, s.PerPerson, s.PerDay, number(s.Fresh), expires.UnixMilli(), seen.Generation, number(s.Carry),
+	}
 	if err := p.run(ctx, p.scripts.load, []call{{keys, args}})[0].err; err != nil {
 		return fmt.Errorf("load a stock: %w", err)
 	}
 	return nil
+}
+
+// number is how the scripts are told of truths.
+func number(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// recalledMost is how many persons one call of recall.lua is told of.
+const recalledMost = 1000
+
+// Recall implements claims.Pool.
+func (p *Pool) Recall(ctx context.Context, template string, generation int64, persons []string, last bool) error {
+	keys := []string{p.stockKey(template), p.seenKey(template, generation)}
+	for {
+		part := persons[:min(len(persons), recalledMost)]
+		persons = persons[len(part):]
+		args := []any{generation, number(last && len(persons) == 0)}
+		for _, person := range part {
+			args = append(args, fingerprint("person", template, person))
+		}
+		if err := p.run(ctx, p.scripts.recall, []call{{keys, args}})[0].err; err != nil {
+			return fmt.Errorf("tell who has got something: %w", err)
+		}
+		if len(persons) == 0 {
+			return nil
+		}
+	}
 }
 
 // Level implements claims.Pool.
@@ -202,7 +233,8 @@ func (p *Pool) Level(ctx context.Context, template string) (level claims.Level, 
 	var fields []any
 	var failure error
 	refused := p.guard(ctx, 1, func(ctx context.Context) []error {
-		fields, failure = p.client.redis.HMGet(ctx, p.stockKey(template), "generation", "left", "perPerson", "perDay").Result()
+		fields, failure = p.client.redis.HMGet(ctx, p.stockKey(template),
+			"generation", "left", "perPerson", "perDay", "exact").Result()
 		return []error{failure}
 	})
 	if refused == nil && failure != nil {
@@ -211,7 +243,7 @@ func (p *Pool) Level(ctx context.Context, template string) (level claims.Level, 
 	if refused != nil {
 		return level, fmt.Errorf("look at a stock: %w", refused)
 	}
-	if len(fields) != 4 || fields[0] == nil {
+	if len(fields) != 5 || fields[0] == nil {
 		return level, nil
 	}
 	for i, number := range []*int64{&level.Generation, &level.Left, &level.PerPerson, &level.PerDay} {
@@ -220,7 +252,7 @@ func (p *Pool) Level(ctx context.Context, template string) (level claims.Level, 
 			return claims.Level{}, fmt.Errorf("look at a stock: %w", errNonsense)
 		}
 	}
-	level.Loaded = true
+	level.Loaded, level.Complete = true, fields[4] != "0"
 	return level, nil
 }
 

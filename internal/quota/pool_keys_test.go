@@ -22,9 +22,12 @@ func content(t *testing.T, client *redis.Client, prefix string) map[string]strin
 	keys := client.Scan(t.Context(), 0, prefix+"*", 1000).Iterator()
 	for keys.Next(t.Context()) {
 		key := keys.Val()
-		if kind := client.Type(t.Context(), key).Val(); kind == "hash" {
+		switch client.Type(t.Context(), key).Val() {
+		case "hash":
 			held[key] = fmt.Sprint(client.HGetAll(t.Context(), key).Val())
-		} else {
+		case "set":
+			held[key] = fmt.Sprint(client.SMembers(t.Context(), key).Val())
+		default:
 			held[key] = client.Get(t.Context(), key).Val()
 		}
 	}
@@ -55,8 +58,8 @@ func TestPoolHoldsNoPersonsAndNoRequests(t *testing.T) {
 	load(t, pool, stock(1, 10))
 	says(t, pool, claims.Granted, 1, "request-4711")
 	held := content(t, rawClient(t, url), prefix)
-	if len(held) != 4 {
-		t.Errorf("it holds %q, want a stock, a marker, persons and a day", held)
+	if len(held) != 5 {
+		t.Errorf("it holds %q, want a stock, a marker, persons, a day and who was seen", held)
 	}
 	for key, value := range held {
 		if !strings.HasPrefix(key, prefix+"{"+campaign+"}:") {

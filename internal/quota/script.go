@@ -18,6 +18,8 @@ var (
 	giveBackLua string
 	//go:embed lua/load.lua
 	loadLua string
+	//go:embed lua/recall.lua
+	recallLua string
 )
 
 // script is one of them, and the name by which a server knows it.
@@ -25,10 +27,10 @@ type script struct{ text, sha string }
 
 func newScript(text string) script { return script{text, redis.NewScript(text).Hash()} }
 
-type scripts struct{ take, giveBack, load script }
+type scripts struct{ take, giveBack, load, recall script }
 
 func newScripts() scripts {
-	return scripts{take: newScript(takeLua), giveBack: newScript(giveBackLua), load: newScript(loadLua)}
+	return scripts{take: newScript(takeLua), giveBack: newScript(giveBackLua), load: newScript(loadLua), recall: newScript(recallLua)}
 }
 
 // call is one run of a script; all its keys belong to one campaign.

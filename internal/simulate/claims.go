@@ -61,8 +61,22 @@ func (b asBooks) Template(ctx context.Context, id string) (coupon.Template, bool
 	return b.backend.Template(ctx, id)
 }
 
-func (b asBooks) Answer(ctx context.Context, key string) (*coupon.Answer, error) {
-	return b.backend.Answer(ctx, key)
+func (b asBooks) AnswersTo(ctx context.Context, keys []string) (map[string]*coupon.Answer, error) {
+	known := map[string]*coupon.Answer{}
+	for _, key := range keys {
+		answer, err := b.backend.Answer(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if answer != nil {
+			known[key] = answer
+		}
+	}
+	return known, nil
+}
+
+func (b asBooks) Claimants(ctx context.Context, template, after string, limit int) ([]string, error) {
+	return b.backend.Claimants(ctx, template, after, limit)
 }
 
 // Alone: a run does one thing at a time.

@@ -166,6 +166,21 @@ func (l *Ledger) Template(_ context.Context, id string) (coupon.Template, bool, 
 	return coupon.Template{}, false, nil
 }
 
+// Claimants lists, after one and in order, persons who have a coupon of a template that they
+// claimed or were issued.
+func (l *Ledger) Claimants(_ context.Context, template, after string, limit int) ([]string, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	owners := map[string]bool{}
+	for _, c := range l.coupons {
+		if c.Template == template && c.ClaimNo > 0 && c.Owner > after {
+			owners[c.Owner] = true
+		}
+	}
+	sorted := slices.Sorted(maps.Keys(owners))
+	return sorted[:min(limit, len(sorted))], nil
+}
+
 // Flow gives the steps of a redemption at a till, first to last.
 func (l *Ledger) Flow(_ context.Context, redeemNo string) ([]coupon.FlowRow, error) {
 	l.mutex.Lock()

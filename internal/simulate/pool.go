@@ -13,6 +13,7 @@ type Pool struct {
 	mutex  sync.Mutex
 	stocks map[string]*stock
 	taken  map[takenKey]int64 // the generation in which a request took a coupon
+	met    map[takenKey]bool  // whether another message of it came since
 }
 
 type takenKey struct{ template, request string }
@@ -22,6 +23,10 @@ type stock struct {
 	claims.Stock
 	persons map[string]int64
 	days    map[dayKey]int64
+	// seen are those who got something, whether or not it was given back. All of them are
+	// known, and of nobody-known all requests are.
+	seen            map[string]bool
+	knowsAll, exact bool
 }
 
 type dayKey struct{ person, day string }
@@ -30,7 +35,7 @@ var _ claims.Pool = (*Pool)(nil)
 
 // NewPool gives a pool that knows no campaign.
 func NewPool() *Pool {
-	return &Pool{stocks: map[string]*stock{}, taken: map[takenKey]int64{}}
+	return &Pool{stocks: map[string]*stock{}, taken: map[takenKey]int64{}, met: map[takenKey]bool{}}
 }
 
 // Take implements claims.Pool.
@@ -45,8 +50,11 @@ func (p *Pool) Take(_ context.Context, asks []claims.Ask) []claims.Taken {
 			continue
 		}
 		answers[i] = p.judge(s, a)
-		if answers[i].Verdict == claims.Granted {
+		switch answers[i].Verdict {
+		case claims.Granted:
 			p.grant(s, a)
+		case claims.Already:
+			p.met[takenKey{a.Template, a.Request}] = true
 		}
 	}
 	return answers
@@ -61,7 +69,7 @@ func (p *Pool) judge(s *stock, a claims.Ask) claims.Taken {
 	case isTaken:
 		answer.Verdict = claims.Already
 	case s.Left == 0:
-		answer.Verdict, answer.Held = claims.SoldOut, s.persons[a.Person] > 0 || !s.Fresh
+		answer.Verdict, answer.Held = claims.SoldOut, s.mayHave(a.Person)
 	case a.Person == "":
 	case s.PerPerson != coupon.NoLimit && s.persons[a.Person] >= s.PerPerson:
 		answer.Verdict, answer.Held = claims.UserLimit, true
@@ -71,17 +79,27 @@ func (p *Pool) judge(s *stock, a claims.Ask) claims.Taken {
 	return answer
 }
 
+// mayHave says whether somebody may have got something.
+func (s *stock) mayHave(person string) bool {
+	if person == "" {
+		return !s.exact
+	}
+	return s.seen[person] || !s.knowsAll
+}
+
 func (p *Pool) grant(s *stock, a claims.Ask) {
 	if s.Left != coupon.NoLimit {
 		s.Left--
 	}
 	if a.Person != "" {
 		s.persons[a.Person]++
+		s.seen[a.Person] = true
 		if a.Day != "" {
 			s.days[dayKey{a.Person, a.Day}]++
 		}
 	}
 	p.taken[takenKey{a.Template, a.Request}] = s.Generation
+	delete(p.met, takenKey{a.Template, a.Request})
 }
 
 // GiveBack implements claims.Pool.
@@ -97,7 +115,7 @@ func (p *Pool) GiveBack(_ context.Context, returns []claims.Return) error {
 func (p *Pool) giveBack(r claims.Return) {
 	key := takenKey{r.Template, r.Request}
 	generation, isTaken := p.taken[key]
-	if !isTaken || generation > r.Generation {
+	if !isTaken || generation > r.Generation || r.Alone && p.met[key] {
 		return
 	}
 	delete(p.taken, key)
@@ -133,14 +151,39 @@ func (p *Pool) Load(_ context.Context, loaded claims.Stock) error {
 	if loaded.Left != coupon.NoLimit {
 		loaded.Left = max(loaded.Left, 0)
 	}
-	s := p.stocks[loaded.Template]
-	switch {
-	case s != nil && s.Generation > loaded.Generation:
-	case s != nil && s.Generation == loaded.Generation:
-		s.Stock = loaded
-	default:
-		p.stocks[loaded.Template] = &stock{Stock: loaded, persons: map[string]int64{}, days: map[dayKey]int64{}}
+	before := p.stocks[loaded.Template]
+	if before != nil && before.Generation > loaded.Generation {
+		return nil
 	}
+	s := &stock{
+		Stock: loaded, persons: map[string]int64{}, days: map[dayKey]int64{}, seen: map[string]bool{},
+		knowsAll: loaded.Fresh, exact: loaded.Fresh,
+	}
+	if before != nil && before.Generation == loaded.Generation {
+		s.persons, s.days = before.persons, before.days
+	}
+	if before != nil && (loaded.Carry || before.Generation == loaded.Generation) {
+		s.seen = before.seen
+	}
+	if before != nil && loaded.Carry {
+		s.knowsAll, s.exact = before.knowsAll || s.knowsAll, before.exact || s.exact
+	}
+	p.stocks[loaded.Template] = s
+	return nil
+}
+
+// Recall implements claims.Pool.
+func (p *Pool) Recall(_ context.Context, template string, generation int64, persons []string, last bool) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	s := p.stocks[template]
+	if s == nil || s.Generation != generation {
+		return nil
+	}
+	for _, person := range persons {
+		s.seen[person] = true
+	}
+	s.knowsAll = s.knowsAll || last
 	return nil
 }
 
@@ -154,5 +197,6 @@ func (p *Pool) Level(_ context.Context, template string) (claims.Level, error) {
 	}
 	return claims.Level{
 		Loaded: true, Generation: s.Generation, Left: s.Left, PerPerson: s.PerPerson, PerDay: s.PerDay,
+		Complete: s.knowsAll,
 	}, nil
 }

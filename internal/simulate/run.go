@@ -23,6 +23,7 @@ type Backend interface {
 	Expirable(ctx context.Context, cursor string, limit int) ([]string, error)
 	Template(ctx context.Context, id string) (coupon.Template, bool, error)
 	Answer(ctx context.Context, key string) (*coupon.Answer, error)
+	Claimants(ctx context.Context, template, after string, limit int) ([]string, error)
 	LinkPerson(ctx context.Context, alias, person, actor string) error
 }
 

@@ -13,6 +13,8 @@ var (
 	aloneSQL string
 	//go:embed sql/rationed_templates.sql
 	rationedTemplatesSQL string
+	//go:embed sql/claimants.sql
+	claimantsSQL string
 )
 
 // Rationed lists the campaigns whose claims are limited and open, in the order of their ids.
@@ -46,4 +48,32 @@ func (s *Store) Alone(ctx context.Context, template string, work func(context.Co
 		return err
 	}
 	return work(ctx)
+}
+
+// Claimants lists, after one and in order, persons who have a coupon of a campaign that they
+// claimed or were issued.
+func (s *Store) Claimants(ctx context.Context, template, after string, limit int) ([]string, error) {
+	var persons []string
+	err := s.each(ctx, claimantsSQL, list(&persons, func(row scanTarget) (person string, err error) {
+		err = row.Scan(&person)
+		return person, err
+	}), template, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list who has a coupon of template %s: %w", template, err)
+	}
+	return persons, nil
+}
+
+// AnswersTo gives what commands were answered, by key; those that were not carried out are
+// not among them. It takes no locks.
+func (s *Store) AnswersTo(ctx context.Context, keys []string) (map[string]*coupon.Answer, error) {
+	var answers []*coupon.Answer
+	if err := s.each(ctx, readAnswersSQL, list(&answers, scanAnswerRow), texts(keys)); err != nil {
+		return nil, fmt.Errorf("read the answers to %d commands: %w", len(keys), err)
+	}
+	known := make(map[string]*coupon.Answer, len(answers))
+	for _, a := range answers {
+		known[a.Key] = a
+	}
+	return known, nil
 }

@@ -54,7 +54,7 @@ func (d *dealer) ask() claims.Ask {
 
 func (d *dealer) step() {
 	ctx := context.Background()
-	switch rapid.SampledFrom([]string{"take", "take", "take", "give back", "load"}).Draw(d.t, "step") {
+	switch rapid.SampledFrom([]string{"take", "take", "take", "give back", "load", "recall"}).Draw(d.t, "step") {
 	case "take":
 		var asks []claims.Ask
 		for range rapid.IntRange(1, 6).Draw(d.t, "asks") {
@@ -71,7 +71,9 @@ func (d *dealer) step() {
 		}
 	case "give back":
 		why := rapid.SampledFrom([]claims.Verdict{"", claims.SoldOut, claims.UserLimit, claims.DayLimit})
-		returns := []claims.Return{{Ask: d.ask(), Why: why.Draw(d.t, "why")}, {Ask: d.ask(), Why: why.Draw(d.t, "why")}}
+		returns := []claims.Return{
+			{Ask: d.ask(), Why: why.Draw(d.t, "why"), Alone: rapid.Bool().Draw(d.t, "alone")}, {Ask: d.ask(), Why: why.Draw(d.t, "why")},
+		}
 		before := d.level().Left
 		for _, pool := range []claims.Pool{d.model, d.pool} {
 			if err := pool.GiveBack(ctx, returns); err != nil {
@@ -81,6 +83,14 @@ func (d *dealer) step() {
 		d.out -= d.level().Left - before
 	case "load":
 		d.load()
+	case "recall":
+		generation, last := rapid.Int64Range(1, 3).Draw(d.t, "told generation"), rapid.Bool().Draw(d.t, "last")
+		person := rapid.SampledFrom([]string{"ann", "bob", "cyd"}).Draw(d.t, "told of")
+		for _, pool := range []claims.Pool{d.model, d.pool} {
+			if err := pool.Recall(ctx, d.campaign, generation, []string{person}, last); err != nil {
+				d.t.Fatal(err)
+			}
+		}
 	}
 	level := d.level()
 	if level.Loaded && level.Left != coupon.NoLimit && (level.Left < 0 || level.Left+d.out != d.loaded) {
@@ -93,6 +103,7 @@ func (d *dealer) load() {
 	s := claims.Stock{
 		Template: d.campaign, Generation: rapid.Int64Range(1, 3).Draw(d.t, "generation"), Left: few.Draw(d.t, "left"),
 		PerPerson: few.Draw(d.t, "per person"), PerDay: few.Draw(d.t, "per day"), Fresh: rapid.Bool().Draw(d.t, "fresh"),
+		Carry: rapid.Bool().Draw(d.t, "carry"),
 	}
 	isOlder := d.level().Generation > s.Generation
 	for _, pool := range []claims.Pool{d.model, d.pool} {

@@ -88,7 +88,7 @@ func handsOut(t *testing.T, b *bench) {
 	s := stock(2)
 	s.PerPerson, s.PerDay = 7, 5
 	b.load(s)
-	want := claims.Level{Loaded: true, Generation: 1, Left: 2, PerPerson: 7, PerDay: 5}
+	want := claims.Level{Loaded: true, Generation: 1, Left: 2, PerPerson: 7, PerDay: 5, Complete: true}
 	if diff := cmp.Diff(want, b.level(campaign)); diff != "" {
 		t.Errorf("level (-want +got):\n%s", diff)
 	}
@@ -206,7 +206,7 @@ func loads(t *testing.T, b *bench) {
 	// The same generation is set anew, and keeps whom it has counted.
 	s.Left, s.PerPerson, s.PerDay = 9, 1, 3
 	b.load(s)
-	want := claims.Level{Loaded: true, Generation: 2, Left: 9, PerPerson: 1, PerDay: 3}
+	want := claims.Level{Loaded: true, Generation: 2, Left: 9, PerPerson: 1, PerDay: 3, Complete: true}
 	if diff := cmp.Diff(want, b.level(campaign)); diff != "" {
 		t.Errorf("level (-want +got):\n%s", diff)
 	}

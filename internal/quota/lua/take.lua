@@ -1,25 +1,28 @@
 -- Takes one coupon of a campaign for one request, or says why not.
 --
 -- KEYS[1]  stock, a hash: generation, left, perPerson, perDay, exact, expires
--- KEYS[2]  marker of the request, a string: the generation in which it took a coupon
+-- KEYS[2]  marker of the request, a string: the generation in which it took a coupon, with a + behind it when another
+--          message of the request came since
 -- KEYS[3]  persons, a hash: fingerprint of a person -> coupons taken in this generation
 -- KEYS[4]  day, a hash: fingerprint of a person -> coupons taken on this day in this generation
+-- KEYS[5]  seen, a set: fingerprints of persons who got something, given back or not
 --
--- ARGV[1]  generation of the stock as the asker knows it, in which KEYS[3] and KEYS[4] are
+-- ARGV[1]  generation of the stock as the asker knows it, in which KEYS[3] to KEYS[5] are
 -- ARGV[2]  fingerprint of the person, or '' for nobody known
 -- ARGV[3]  when the counts of the day may be forgotten, in ms since 1970, or 0 where days are not counted
 -- ARGV[4]  for how long the request is remembered, in ms
 --
 -- Answers {verdict, generation of the stock or 0, held: 1 or 0}. The verdict is the first that holds:
 --   NOT_LOADED  there is no stock, or it is of another generation
---   ALREADY     the request has a marker
---   SOLD_OUT    nothing is left; held when the person has something, or may have without being counted here
+--   ALREADY     the request has a marker, which is told that another message came
+--   SOLD_OUT    nothing is left; held when the person has got something, or may have without being seen here
 --   USER_LIMIT  the person has as many as a person may have; always held
 --   DAY_LIMIT   the person has as many as a person may have in a day; always held
 --   GRANTED     one was taken
--- Only GRANTED writes. A limit of -1 is none.
+-- A limit of -1 is none. exact is 1 when all that was ever handed out went through here, 2 when all persons who got
+-- something are seen, 0 when some may be missing.
 
-local stock, marker, persons, day = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local stock, marker, persons, day, seen = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local generation, person, forget, remember = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local known, counted = person ~= '', person ~= '' and forget ~= '0'
 
@@ -41,12 +44,19 @@ end
 if current ~= generation then
   return answer('NOT_LOADED', false)
 end
-if redis.call('EXISTS', marker) == 1 then
+local marked = redis.call('GET', marker)
+if marked then
+  if string.sub(marked, -1) ~= '+' then
+    redis.call('SET', marker, marked .. '+', 'KEEPTTL')
+  end
   return answer('ALREADY', false)
 end
 local has = known and tonumber(redis.call('HGET', persons, person) or 0) or 0
 if left ~= -1 and left < 1 then
-  return answer('SOLD_OUT', has > 0 or exact ~= '1')
+  if known then
+    return answer('SOLD_OUT', exact == '0' or redis.call('SISMEMBER', seen, person) == 1)
+  end
+  return answer('SOLD_OUT', exact ~= '1')
 end
 if known and perPerson ~= -1 and has >= perPerson then
   return answer('USER_LIMIT', true)
@@ -60,6 +70,9 @@ if left ~= -1 then
 end
 if known then
   add(persons, expires)
+  if redis.call('SADD', seen, person) == 1 and redis.call('SCARD', seen) == 1 then
+    redis.call('PEXPIREAT', seen, expires)
+  end
 end
 if counted then
   add(day, forget)
