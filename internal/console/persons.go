@@ -163,7 +163,9 @@ var personHints = []struct {
 		"unlink it and link the other way round"},
 	{store.ErrAliasTaken, "`couponctl persons unlink` makes it somebody of their own"},
 	{store.ErrNoAlias, "`couponctl persons show ID` lists the ids of a person"},
-	{store.ErrNoPerson, "ids that begin with erased: stand for persons who were erased"},
+	{store.ErrNoPerson, "ids that begin with erased: stand for persons who were erased; `couponctl persons erase` completes " +
+		"an erasure that has begun"},
+	{store.ErrCounting, "counting takes less than half a minute"},
 }
 
 // personError tells refusals from failures.

@@ -94,9 +94,9 @@ func CheckTemplate(t *Template, uses []*Uses, claims []*Claims, truth Usage) []V
 		eachPerson(held, truth.Persons, func(person string, counted, actual int64) {
 			switch most := max(t.UsesPerPerson, t.UsesMost); {
 			case counted != actual:
-				add("a person holds %d uses by the counter, %d by the coupons (counter %s)", counted, actual, pseudonym(person))
+				add("a person holds %d uses by the counter, %d by the coupons (counter %s)", counted, actual, HashPerson(person))
 			case counted < 0 || counted > most:
-				add("a person holds %d uses of %d (counter %s)", counted, most, pseudonym(person))
+				add("a person holds %d uses of %d (counter %s)", counted, most, HashPerson(person))
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func CheckTemplate(t *Template, uses []*Uses, claims []*Claims, truth Usage) []V
 	}
 	eachPerson(claimed, truth.Claimed, func(person string, counted, actual int64) {
 		if counted != actual || counted < 0 {
-			add("a person has claimed %d by the counter, %d by the coupons (counter %s)", counted, actual, pseudonym(person))
+			add("a person has claimed %d by the counter, %d by the coupons (counter %s)", counted, actual, HashPerson(person))
 		}
 	})
 	return violations
@@ -121,10 +121,10 @@ func eachPerson(counted, actual map[string]int64, tell func(person string, count
 	}
 }
 
-// pseudonym tells the counters of persons apart in texts that people send on: the
+// HashPerson tells the counters of persons apart in texts that people send on: the
 // first 8 bytes of the SHA-256 of the person's id, by which who has the database finds the
 // counter.
-func pseudonym(person string) string {
+func HashPerson(person string) string {
 	sum := sha256.Sum256([]byte(person))
 	return hex.EncodeToString(sum[:8])
 }

@@ -92,7 +92,7 @@ func (w *World) recount(t *Template, m Miscount) {
 		}
 		c := Correction{Counter: name, Before: *counter, After: *counter + by}
 		if person != "" {
-			c.Person = pseudonym(person)
+			c.Person = HashPerson(person)
 		}
 		*counter += by
 		w.corrections = append(w.corrections, c)

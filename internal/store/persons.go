@@ -33,9 +33,13 @@ var (
 	ErrAliasTaken = errors.New("it is another id of somebody else")
 	// ErrNoAlias says that an id is nobody's other id.
 	ErrNoAlias = errors.New("it is no other id of anybody")
-	// ErrNoPerson says that an id is empty, or stands for somebody who was erased.
+	// ErrNoPerson says that an id is empty, or stands for somebody who was erased, or is being
+	// erased.
 	ErrNoPerson = errors.New("it is no id of a person")
 )
+
+// errBeingErased says that an erasure was begun and is not complete.
+var errBeingErased = fmt.Errorf("%w any more: an erasure has begun, and has to be completed first", ErrNoPerson)
 
 // pseudonymPrefix begins the ids that stand for erased persons.
 const pseudonymPrefix = "erased:"
@@ -195,6 +199,8 @@ func (p *personsChange) link(ctx context.Context, l Link, m move, again bool, do
 	}
 	is, known := who[m.from]
 	switch {
+	case strings.HasPrefix(m.to, pseudonymPrefix), strings.HasPrefix(is, pseudonymPrefix):
+		return errBeingErased
 	case m.from == m.to:
 		return ErrSamePerson
 	case known && is != m.to:

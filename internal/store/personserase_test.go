@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,6 +126,67 @@ func TestAnErasureWaitsForTheOutboxAndGoesOn(t *testing.T) {
 	}
 	proveAll(t, s)
 	wrongCounters(t, s)
+}
+
+// TestNobodyBecomesWhoIsBeingErased: neither does who is being erased become somebody else.
+func TestNobodyBecomesWhoIsBeingErased(t *testing.T) {
+	s := campaigns(t)
+	at := now(t, s)
+	link(t, s, "ann@x.org", "p-4711")
+	one(t, s, coupon.OK, claimed("k1", "p-4711", "", at))
+	one(t, s, coupon.OK, claimed("k2", "bob", "", at))
+	if begun := erase(t, s, Erasure{ID: "p-4711"}); begun.Waiting == 0 {
+		t.Fatalf("it did not wait: %+v", begun)
+	}
+	for _, pair := range [][2]string{{"bob", "p-4711"}, {"bob", "Ann@x.org"}, {"p-4711", "bob"}, {"ann@x.org", "p-4711"}} {
+		_, err := s.Link(t.Context(), Link{Alias: pair[0], Person: pair[1], Actor: "op"})
+		if !errors.Is(err, ErrNoPerson) || strings.Contains(err.Error(), pseudonymPrefix) {
+			t.Errorf("linking %q to %q: %v", pair[0], pair[1], err)
+		}
+	}
+	if p := personOf(t, s, "bob"); p.ID != "bob" || p.Coupons[coupon.Available] != 1 {
+		t.Errorf("bob is %+v", p)
+	}
+}
+
+// TestHashesOfAnErasedPersonAreReplaced: by that of the pseudonym, by which the counter is
+// still found, and in no text is there that of any id any more.
+func TestHashesOfAnErasedPersonAreReplaced(t *testing.T) {
+	s := open(t)
+	counted(t, s)
+	link(t, s, "ann@x.org", "ann")
+	execute(t, s, `update claim_counter set claimed = claimed + 1, held = held + 1 where person_id in ('ann', 'bob')`)
+	if summary, found := reconciled(t, s, repairing(t, s)); len(found) != 1 || summary.Repaired != 1 {
+		t.Fatalf("found %v, repaired %+v", found, summary)
+	}
+	texts := func() string {
+		return scalar[string](t, s, `select concat((select string_agg(detail::text, ' ') from audit_log),
+			(select string_agg(detail, ' ') from finding))`)
+	}
+	hash := func(id string) string { return coupon.HashPerson(id) }
+	before := texts()
+	if strings.Count(before, hash("ann")) < 3 {
+		t.Fatalf("no hash to replace in %s", before)
+	}
+	execute(t, s, `delete from coupon_outbox`)
+	if would := erase(t, s, Erasure{ID: "ann@x.org", DryRun: true}); len(would.Texts) != 3 { // with the link's own row
+		t.Errorf("it would erase from %+v", would.Texts)
+	}
+	done := erase(t, s, Erasure{ID: "ann@x.org"})
+	after := texts()
+	for _, id := range []string{"ann", "ann@x.org"} {
+		if strings.Contains(after, hash(id)) {
+			t.Errorf("the hash of %s is still in %s", id, after)
+		}
+	}
+	for id, want := range map[string]string{"ann": done.Pseudonym, "bob": "bob"} {
+		if strings.Count(after, hash(want)) != strings.Count(before, hash(id)) {
+			t.Errorf("that of %s is not everywhere in %s", want, after)
+		}
+	}
+	if again := erase(t, s, Erasure{ID: "ann"}); again.Found() {
+		t.Errorf("still in %+v", again)
+	}
 }
 
 // TestLettersOfAnErasedPerson: the hash follows the body, but never makes two letters one.

@@ -44,8 +44,9 @@ var (
 )
 
 // personsChange is a transaction that changes who is who. It comes first in the order of
-// locks: it waits for all transactions that act for persons, and keeps those to come
-// waiting. Everything else of the engine goes on.
+// locks: it waits for whoever counts the coupons of templates, which keeps nobody else
+// waiting, then for all transactions that act for persons, and keeps those to come waiting.
+// Everything else of the engine goes on.
 type personsChange struct {
 	store *Store
 	conn  *pgxpool.Conn
@@ -64,6 +65,11 @@ func (s *Store) amongPersons(ctx context.Context, change func(context.Context, *
 	t := &trip{}
 	t.exec("begin", beginSQL)
 	t.exec("set the style of plans", settingsSQL)
+	t.exec("wait for those that count", countAloneSQL)
+	if err := p.send(ctx, t); err != nil {
+		return orCounting(err)
+	}
+	t = &trip{}
 	t.exec("wait for those that act for persons", personsAloneSQL)
 	if err := p.send(ctx, t); err != nil {
 		return err

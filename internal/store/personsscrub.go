@@ -12,11 +12,12 @@ import (
 	"couponlease/internal/coupon"
 )
 
-// eraser puts a pseudonym in the place of a person's ids.
+// eraser puts a pseudonym in the place of a person's ids, and its hash in the place of
+// theirs: whoever has an id in mind could tell by its hash that it was meant.
 type eraser struct {
-	ids       []string // folded
-	pseudonym string
-	anywhere  *regexp.Regexp
+	ids, hashes []string // folded
+	pseudonym   string
+	anywhere    *regexp.Regexp
 }
 
 func newEraser(pseudonym string, ids ...string) *eraser {
@@ -27,7 +28,9 @@ func newEraser(pseudonym string, ids ...string) *eraser {
 		if strings.Contains(id, "@") {
 			name = "(?i:" + name + ")"
 		}
-		names = append(names, name)
+		hash := coupon.HashPerson(id)
+		e.hashes = append(e.hashes, hash)
+		names = append(names, name, hash)
 	}
 	// Of two ids that begin alike, the longer one is meant.
 	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) })
@@ -37,6 +40,14 @@ func newEraser(pseudonym string, ids ...string) *eraser {
 
 // names says whether a value is one of the ids, however it is written.
 func (e *eraser) names(value string) bool { return slices.Contains(e.ids, coupon.FoldPerson(value)) }
+
+// instead gives what takes the place of an id, or of its hash.
+func (e *eraser) instead(of string) string {
+	if slices.Contains(e.hashes, of) {
+		return coupon.HashPerson(e.pseudonym)
+	}
+	return e.pseudonym
+}
 
 // same erases a value that is an id as a whole.
 func (e *eraser) same(value []byte) []byte {
@@ -55,7 +66,7 @@ func (e *eraser) prose(text []byte) []byte {
 		if wordBefore(text[:at[0]]) || wordAfter(text[at[1]:]) {
 			continue
 		}
-		out = append(append(out, text[kept:at[0]]...), e.pseudonym...)
+		out = append(append(out, text[kept:at[0]]...), e.instead(string(text[at[0]:at[1]]))...)
 		kept = at[1]
 	}
 	return append(out, text[kept:]...)
@@ -122,8 +133,8 @@ func (e *eraser) value(member, value string) string {
 	switch {
 	case namesOthers[strings.ToLower(bare)]:
 		return value
-	case e.names(value):
-		return e.pseudonym
+	case e.names(value), slices.Contains(e.hashes, value):
+		return e.instead(value)
 	case strings.ContainsFunc(value, unicode.IsSpace):
 		return string(e.prose([]byte(value)))
 	default:
@@ -164,6 +175,7 @@ func (e *eraser) needles(escaped bool) texts {
 		}
 		needles = append(needles, strings.ToLower(id))
 	}
+	needles = append(needles, e.hashes...)
 	if escaped { // any letter may be written as \u0041 in a body
 		needles = append(needles, `\\u`)
 	}
