@@ -164,3 +164,23 @@ func TestTheDoctorComparesStocks(t *testing.T) {
 	stock(t, pool, 9, 100)
 	ctl(t, "doctor").want(t, exitFindings, "later generation than the database", "spring", "quota rebuild --all")
 }
+
+// A batch takes from the stock as well, and Redis knows of it at once, and of who got it.
+func TestABatchIsToldToRedis(t *testing.T) {
+	_, pool := spoilt(t)
+	stock(t, pool, 1, 100)
+	people := file(t, "people.csv", "customer\nann\nbob\n")
+	ctl(t, "coupons", "issue", "--template", "spring", "--batch", "vip", people).want(t, exitOK)
+	level, err := pool.Level(t.Context(), "spring")
+	if err != nil || level.Left != 98 || !level.Complete {
+		t.Fatalf("Redis has %+v, %v", level, err)
+	}
+	template(t, exitOK, "edit", "spring", "--total", "2", "--reason", "enough")
+	generation := quotas(t, "spring")[0].Generation
+	for person, isHeld := range map[string]bool{"ann": true, "cyd": false} {
+		taken := pool.Take(t.Context(), []claims.Ask{{Template: "spring", Request: "r-" + person, Generation: generation, Person: person}})[0]
+		if taken.Verdict != claims.SoldOut || taken.Held != isHeld {
+			t.Errorf("%s: %+v", person, taken)
+		}
+	}
+}

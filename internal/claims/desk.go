@@ -172,19 +172,20 @@ func (d *Desk) SubmitAll(ctx context.Context, requests []coupon.Request) ([]coup
 	outcomes, errs := d.engine.SubmitAll(ctx, requests)
 	for i := range requests {
 		if f, edit := requests[i].Fact.(coupon.EditTemplate); edit && errs[i] == nil && outcomes[i].Status == coupon.Applied {
-			d.edited(ctx, f.Template)
+			if err := d.Edited(ctx, f.Template); err != nil {
+				d.options.Logger.Warn("the pool does not know yet of an edited campaign", "template", f.Template, "error", err)
+			}
 		}
 	}
 	return outcomes, errs
 }
 
-// edited has the pool take the stock of an edited campaign. When that fails, a survey
-// sees it later.
-func (d *Desk) edited(ctx context.Context, template string) {
+// Edited has the pool take the stock of an edited campaign. When that fails, a survey sees
+// it later.
+func (d *Desk) Edited(ctx context.Context, template string) error {
 	d.flights.Forget(flight(template, outdated)) // one that is under way may have read what was before
-	if _, err := d.restock(ctx, template, outdated); err != nil {
-		d.options.Logger.Warn("the pool does not know yet of an edited campaign", "template", template, "error", err)
-	}
+	_, err := d.restock(ctx, template, outdated)
+	return err
 }
 
 // claim answers one claim.

@@ -99,6 +99,9 @@ func (d *Database) IssueCoupons(ctx context.Context, source io.Reader, options I
 			r.ask = e.Submit
 			return r.audited(ctx, d.store.Record)
 		})
+		if r.report.Issued > 0 {
+			d.restockAfterIssue(context.WithoutCancel(ctx), options.Template)
+		}
 	}
 	r.report.Seconds = time.Since(start).Seconds()
 	return r.report, err

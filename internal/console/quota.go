@@ -58,7 +58,7 @@ func (d *Database) restockAfterEdit(ctx context.Context, templates ...string) {
 	}
 	err := d.withStocks(func(s stocks) error {
 		for _, template := range templates {
-			if err := s.desk.Repair(ctx, claims.Drift{Template: template}); err != nil {
+			if err := s.desk.Edited(ctx, template); err != nil {
 				return err
 			}
 		}
@@ -66,6 +66,24 @@ func (d *Database) restockAfterEdit(ctx context.Context, templates ...string) {
 	})
 	if err != nil {
 		d.logger.Warn("Redis does not know of an edit yet", "error", err)
+	}
+}
+
+// restockAfterIssue has Redis, if there is one and it has the campaign, learn what a batch
+// took from its stock, and who got it. The daemons see the first within seconds as well.
+func (d *Database) restockAfterIssue(ctx context.Context, template string) {
+	if d.services.RedisURL == "" {
+		return
+	}
+	err := d.withStocks(func(s stocks) error {
+		level, err := s.pool.Level(ctx, template)
+		if err != nil || !level.Loaded {
+			return err
+		}
+		return s.desk.Rebuild(ctx, template)
+	})
+	if err != nil {
+		d.logger.Warn("Redis does not know of a batch yet", "error", err)
 	}
 }
 

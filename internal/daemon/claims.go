@@ -95,7 +95,7 @@ func (p *parts) lookAtQuotas(ctx context.Context) {
 	}
 	p.claims.drifted.store(len(drifts))
 	for _, drift := range drifts {
-		p.log.Warn("a stock in Redis is wrong and will be loaded again", "drift", drift.String())
+		p.log.Info("a stock in Redis differs from the books and is loaded again", "drift", drift.String())
 		if err := p.claims.desk.Repair(ctx, drift); err != nil {
 			p.log.Warn("a stock in Redis is still wrong", "template", drift.Template, "error", err)
 		}
