@@ -43,10 +43,7 @@ func (f ClaimCoupon) carryOut(w *World, a *Answer, _ Fields) {
 	c := &Coupon{Template: t.ID, Owner: f.Person, Batch: f.Batch, Origin: OriginClaim}
 	c.Code = w.Source.Code(t.ID, t.Issued+1)
 	if f.Person != "" {
-		c.ClaimNo = w.countClaim(t, f.Person)
-		if f.Batch != "" {
-			c.ClaimNo = 1
-		}
+		c.ClaimNo = w.countClaim(t, f.Person, f.Batch)
 	}
 	a.done(c, w.issue(t, c))
 	a.Coupon = c.ID
@@ -103,14 +100,43 @@ func (c *Claims) on(day string) int64 {
 	return c.OnDay
 }
 
-// countClaim counts one more claim and gives its number among the person's.
-func (w *World) countClaim(t *Template, person string) int64 {
+// countClaim counts one more claim and gives its number among the person's of the batch.
+func (w *World) countClaim(t *Template, person, batch string) int64 {
 	had, day := w.claimsOf(t.ID, person), w.localDay(t)
 	had.OnDay = had.on(day) + 1
 	had.Day = max(day, had.Day)
 	had.Count++
 	w.dirtyClaims[usesKey{t.ID, person}] = true
-	return had.Count
+	n := w.numbersOf(t.ID, person)
+	defer func() { n.claims++ }()
+	if batch != "" {
+		return 1
+	}
+	return n.next(had.Count)
+}
+
+// numbers are those that a person's claims of a template have: most is the highest without
+// a batch, claims is how many claims there are, of batches as well.
+type numbers struct{ most, claims int64 }
+
+// next numbers a claim without a batch, which is counted already. It is the number that is
+// counted. A counter that was wrong has left a gap, and once it is right, numbers go on
+// behind that. One that was set back gives a number that is taken, which the books refuse.
+func (n *numbers) next(counted int64) int64 {
+	number := counted
+	if n.most >= counted {
+		number += max(0, n.most-n.claims)
+	}
+	n.most = max(n.most, number)
+	return number
+}
+
+func (w *World) numbersOf(template, person string) *numbers {
+	key := usesKey{template, person}
+	if w.numbers[key] == nil {
+		w.numbers[key] = &numbers{}
+	}
+	return w.numbers[key]
 }
 
 // zone is where the local days of a template count. Terms with a zone that nobody knows

@@ -108,6 +108,7 @@ func (w *World) recount(t *Template, m Miscount) {
 		had := w.claimsOf(t.ID, person)
 		correct(CounterPersonClaimed, person, &had.Count, m.Claims[person])
 		had.OnDay = min(had.OnDay, had.Count)
+		w.numbersOf(t.ID, person).claims = had.Count
 		w.dirtyClaims[usesKey{t.ID, person}] = true
 	}
 	if t.Rationed() && (m.Issued != 0 || len(m.Claims) > 0) {
@@ -115,6 +116,7 @@ func (w *World) recount(t *Template, m Miscount) {
 			t.ToldSoldOut++ // nothing new is to be told
 		}
 		t.Generation++ // the pool was filled by the wrong counters
+		w.tellSoldOut(t)
 	}
 	w.dirtyTemplates[t.ID] = true
 }

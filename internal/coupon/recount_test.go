@@ -19,6 +19,7 @@ type counted struct {
 	wrong    coupon.Miscount
 	uses     coupon.Uses
 	claims   coupon.Claims
+	numbers  [2]int64 // the highest, and how many
 
 	outcome coupon.Outcome
 	changes *coupon.Changes
@@ -43,6 +44,7 @@ func (c *counted) run(before ...coupon.Fact) {
 	w.AddTemplate(&c.template)
 	w.AddUses(&c.uses)
 	w.AddClaims(&c.claims)
+	w.AddNumbers("T", "ann", c.numbers[0], c.numbers[1])
 	w.AddMiscount("T", c.wrong)
 	for _, fact := range before {
 		coupon.Decide(w, &coupon.Request{Actor: "before", Fact: fact})
@@ -173,10 +175,62 @@ func TestRecountBoundsTheDay(t *testing.T) {
 	c.wrong = coupon.Miscount{Issued: 1, Claims: map[string]int64{"ann": -2}}
 	c.template.Issued, c.template.ToldSoldOut = 9, 6
 	c.run()
+	if len(c.changes.Events) != 0 {
+		t.Errorf("told %+v", c.changes.Events)
+	}
 	if c.claims.Count != 1 || c.claims.OnDay != 1 || c.claims.Day != "2026-03-01" {
 		t.Errorf("the claims are %+v", c.claims)
 	}
 	if c.template.Generation != 7 || c.template.ToldSoldOut != 7 {
 		t.Errorf("the template is %+v", c.template)
+	}
+}
+
+// TestRecountTellsWhatItFindsSoldOut: once, of the new generation.
+func TestRecountTellsWhatItFindsSoldOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		issued, told int64
+		want         bool
+	}{
+		"some are left":                  {2, 0, false},
+		"nothing is left":                {3, 0, true},
+		"nothing is left, as long known": {3, 6, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCounted()
+			c.wrong.Issued, c.template.ToldSoldOut = test.issued, test.told
+			c.run()
+			told := len(c.changes.Events) == 1 && c.changes.Events[0].Kind == coupon.EventSoldOut &&
+				c.changes.Events[0].Generation == 7 && c.template.ToldSoldOut == 7
+			if told != test.want || !told && len(c.changes.Events) != 0 {
+				t.Errorf("told %+v of %+v", c.changes.Events, c.template)
+			}
+		})
+	}
+}
+
+// TestClaimsAreNumberedBehindThoseThatThereAre: by the counter, behind a gap that a wrong one
+// has left, and with a number that is taken if it was set back.
+func TestClaimsAreNumberedBehindThoseThatThereAre(t *testing.T) {
+	for name, test := range map[string]struct{ counted, most, claims, want int64 }{
+		"the first":                      {0, 0, 0, 1},
+		"the next":                       {3, 3, 3, 4},
+		"after some of batches":          {3, 1, 3, 4},
+		"a counter that is too high":     {7, 3, 7, 8},
+		"one that was too high":          {4, 8, 4, 9},
+		"one that was, with a batch":     {5, 8, 5, 9},
+		"too high again, beyond the gap": {9, 8, 9, 10},
+		"set back":                       {1, 3, 3, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCounted()
+			c.template.PerPerson = coupon.NoLimit
+			c.claims.Count = test.counted
+			c.numbers = [2]int64{test.most, test.claims}
+			c.run(coupon.ClaimCoupon{Template: "T", Person: "ann"})
+			if no := c.changes.Coupons[0].Row.ClaimNo; no != test.want {
+				t.Errorf("it has number %d, want %d", no, test.want)
+			}
+		})
 	}
 }

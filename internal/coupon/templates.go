@@ -193,7 +193,8 @@ func (f EditTemplate) carryOut(w *World, a *Answer, _ Fields) {
 		a.refuse(code)
 		return
 	}
-	if wanted.Total != t.Total || wanted.PerPerson != t.PerPerson || wanted.PerDay != t.PerDay || wanted.Zone != t.Zone {
+	restocked := wanted.Total != t.Total || wanted.PerPerson != t.PerPerson || wanted.PerDay != t.PerDay || wanted.Zone != t.Zone
+	if restocked {
 		t.Generation++ // the pool has to take a new stock
 	}
 	t.HeldMost, t.UsesMost = 0, max(t.UsesMost, wanted.UsesPerPerson)
@@ -204,6 +205,9 @@ func (f EditTemplate) carryOut(w *World, a *Answer, _ Fields) {
 	t.Version++
 	w.noteVersion(t)
 	a.Status, a.Code, a.Version = Applied, OK, t.Version
+	if restocked {
+		w.tellSoldOut(t)
+	}
 }
 
 // refuseEdit says why terms cannot become others. A limit on uses that did not exist can

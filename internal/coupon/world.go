@@ -99,6 +99,7 @@ type World struct {
 	uses      map[usesKey]*Uses
 	claims    map[usesKey]*Claims
 	inBatch   map[batchKey]string
+	numbers   map[usesKey]*numbers
 	aliases   map[string]string
 
 	bases          map[string]int64
@@ -136,6 +137,7 @@ func NewWorld(now time.Time, rules Rules, source Source) *World {
 		uses:           map[usesKey]*Uses{},
 		claims:         map[usesKey]*Claims{},
 		inBatch:        map[batchKey]string{},
+		numbers:        map[usesKey]*numbers{},
 		aliases:        map[string]string{},
 		templateBases:  map[string]*Template{},
 		dirtyClaims:    map[usesKey]bool{},
@@ -170,10 +172,15 @@ func (w *World) AddPolicy(p policy.Policy) { w.policies[p.Version] = p }
 func (w *World) AddUses(u *Uses)           { w.uses[usesKey{u.Template, u.Person}] = u }
 
 // AddClaims hands over how much a person has claimed, AddInBatch the coupon that an owner
-// has from a batch, AddAlias who an alias stands for.
+// has from a batch, AddAlias who an alias stands for. AddNumbers gives the highest number
+// of a person's claims without a batch, 0 for none, and how many claims there are; unless
+// that number is above the counter, the counter is good for the latter.
 func (w *World) AddClaims(c *Claims) { w.claims[usesKey{c.Template, c.Person}] = c }
 func (w *World) AddInBatch(template, owner, batch, coupon string) {
 	w.inBatch[batchKey{template, owner, batch}] = coupon
+}
+func (w *World) AddNumbers(template, person string, most, claims int64) {
+	w.numbers[usesKey{template, person}] = &numbers{most, claims}
 }
 func (w *World) AddAlias(alias, person string) { w.aliases[alias] = person }
 

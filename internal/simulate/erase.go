@@ -36,6 +36,11 @@ func (l *Ledger) ErasePerson(ctx context.Context, id string) error {
 		}
 		for id := range ids {
 			row.Arguments = bytes.ReplaceAll(row.Arguments, []byte(`"`+id+`"`), []byte(`"`+pseudonym+`"`))
+			for i := range row.Corrections {
+				if row.Corrections[i].Person == coupon.HashPerson(id) {
+					row.Corrections[i].Person = coupon.HashPerson(pseudonym)
+				}
+			}
 		}
 	}
 	return nil
@@ -64,6 +69,13 @@ func (l *Ledger) rename(ids map[string]bool, person string) {
 		}
 		delete(l.uses, key)
 		l.uses[usesKey{key.template, person}] = &sum
+	}
+	for key, old := range maps.Clone(l.numbers) {
+		if ids[key.person] {
+			sum := l.numbers[usesKey{key.template, person}]
+			delete(l.numbers, key)
+			l.numbers[usesKey{key.template, person}] = numbers{max(sum.most, old.most), sum.claims + old.claims}
+		}
 	}
 	for key, claims := range maps.Clone(l.claims) {
 		if !ids[key.person] {

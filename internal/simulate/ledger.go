@@ -32,6 +32,7 @@ type Ledger struct {
 	policies  map[int64]policy.Policy
 	uses      map[usesKey]*coupon.Uses
 	claims    map[usesKey]*coupon.Claims
+	numbers   map[usesKey]numbers
 	aliases   map[string]string
 	versions  []coupon.TemplateVersion
 
@@ -48,6 +49,10 @@ type Ledger struct {
 
 type usesKey struct{ template, person string }
 
+// numbers are the highest that a person's claims without a batch have, and how many claims
+// there are.
+type numbers struct{ most, claims int64 }
+
 // NewLedger gives an empty ledger with the default return policy.
 func NewLedger(now func() time.Time, rules coupon.Rules, source coupon.Source) *Ledger {
 	standard := policy.Default()
@@ -62,6 +67,7 @@ func NewLedger(now func() time.Time, rules coupon.Rules, source coupon.Source) *
 		policies:    map[int64]policy.Policy{standard.Version: standard},
 		uses:        map[usesKey]*coupon.Uses{},
 		claims:      map[usesKey]*coupon.Claims{},
+		numbers:     map[usesKey]numbers{},
 		aliases:     map[string]string{},
 		operations:  map[string][]coupon.OperationRow{},
 		leases:      map[string][]coupon.LeaseRow{},
@@ -242,6 +248,9 @@ func (l *Ledger) refuseTaken(changes *coupon.Changes) error {
 func (l *Ledger) keepRows(changes *coupon.Changes) {
 	for _, change := range changes.Coupons {
 		l.coupons[change.Row.ID] = change.Row.Clone()
+		if change.Base == 0 {
+			l.keepNumber(change.Row)
+		}
 	}
 	for _, order := range changes.Orders {
 		l.orders[order.ID] = order.Clone()
@@ -265,6 +274,20 @@ func (l *Ledger) keepRows(changes *coupon.Changes) {
 		row := *receipt
 		l.receipts[row.ID] = &row
 	}
+}
+
+// keepNumber keeps the number of a claim.
+func (l *Ledger) keepNumber(c *coupon.Coupon) {
+	if c.Origin != coupon.OriginClaim || c.ClaimNo == 0 {
+		return
+	}
+	key := usesKey{c.Template, c.Owner}
+	n := l.numbers[key]
+	n.claims++
+	if c.Batch == "" {
+		n.most = max(n.most, c.ClaimNo)
+	}
+	l.numbers[key] = n
 }
 
 func (l *Ledger) keepEvidence(changes *coupon.Changes) {

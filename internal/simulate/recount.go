@@ -31,6 +31,8 @@ func (l *Ledger) loadMiscount(world *coupon.World, template string) {
 			claims[key.person] = counted.Count
 			row := *counted
 			world.AddClaims(&row)
+			numbers := l.numbers[key]
+			world.AddNumbers(template, key.person, numbers.most, numbers.claims)
 		}
 	}
 	world.AddMiscount(template, coupon.Miscount{

@@ -92,6 +92,8 @@ func (l *Ledger) loadClaims(world *coupon.World, template, person, batch string)
 		row := *claims
 		world.AddClaims(&row)
 	}
+	numbers := l.numbers[usesKey{template, person}]
+	world.AddNumbers(template, person, numbers.most, numbers.claims)
 	if batch == "" {
 		return
 	}

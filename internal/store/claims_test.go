@@ -277,3 +277,26 @@ func TestDriftOfClaimsIsFound(t *testing.T) {
 		t.Errorf("found %v after all was put right", found)
 	}
 }
+
+// TestClaimsGoOnBehindTheNumbersThatThereAre: a counter that was wrong has left a gap, and
+// is behind the numbers once it is right.
+func TestClaimsGoOnBehindTheNumbersThatThereAre(t *testing.T) {
+	s := campaigns(t)
+	at := now(t, s)
+	claim := func(key, batch string) { one(t, s, coupon.OK, claimed(key, "ann", batch, at)) }
+	for _, key := range []string{"1", "2", "3"} {
+		claim(key, "")
+	}
+	execute(t, s, `update claim_counter set claimed = 7 where person_id = 'ann'`)
+	claim("4", "")
+	one(t, s, coupon.Recounted, command("recount", at, coupon.RecountTemplate{Template: "camp"}))
+	if n := scalar[int64](t, s, `select claimed from claim_counter`); n != 4 {
+		t.Fatalf("%d are counted, want 4", n)
+	}
+	claim("5", "")
+	apply(t, s, claimed("6", "ann", "", at), claimed("7", "ann", "batch", at), claimed("8", "ann", "", at))
+	numbers := scalar[string](t, s, `select string_agg(claim_no::text, ' ' order by claim_no) from user_coupon where batch_id = ''`)
+	if numbers != "1 2 3 8 9 10 11" {
+		t.Errorf("the claims have the numbers %s", numbers)
+	}
+}

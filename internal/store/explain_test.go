@@ -32,7 +32,7 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 		"read decided":    {readDecidedSQL, []string{"refund_coupon_pkey"}},
 		"read templates":  {readTemplatesSQL, []string{"coupon_template_pkey", "order_coupon_pkey", "user_coupon_pkey"}},
 		"lock templates":  {lockTemplatesSQL, []string{"coupon_template_pkey"}},
-		"read claims":     {readClaimsSQL, []string{"claim_counter_pkey"}},
+		"read claims":     {readClaimsSQL, []string{"claim_counter_pkey", "user_coupon_claim"}},
 		"read batches":    {readBatchesSQL, []string{"user_coupon_claim"}},
 		"read aliases":    {readAliasesSQL, []string{"person_alias_pkey"}},
 		"admit uses":      {admitUsesSQL, []string{"coupon_template_pkey", "user_coupon_pkey"}},

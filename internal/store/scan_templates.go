@@ -63,8 +63,11 @@ func (tx *transaction) scanAlias(rows pgx.Rows) error {
 }
 
 func (tx *transaction) scanClaims(rows pgx.Rows) error {
-	c, err := scanClaimsRow(rows)
+	var c coupon.Claims
+	var most, claims int64
+	err := rows.Scan(&c.Template, &c.Person, &c.Count, &c.Day, &c.OnDay, &most, &claims)
 	tx.world.AddClaims(&c)
+	tx.world.AddNumbers(c.Template, c.Person, most, claims)
 	return err
 }
 
