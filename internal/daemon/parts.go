@@ -39,7 +39,8 @@ type parts struct {
 	desk             *deadletter.Desk
 	replays          *deadletter.Runner
 	engine           *engine.Engine
-	relay            *outbox.Relay // nil when switched off
+	repairs          *engine.Engine // nil when nothing is repaired
+	relay            *outbox.Relay  // nil when switched off
 	repeats          repeats
 	claims           claimsDesk
 	router           runner
@@ -126,7 +127,11 @@ func (p *parts) build() error {
 		return err
 	}
 	p.serveDeadLetters(&cfg)
-	p.engine = p.newEngine()
+	p.engine = p.newEngine(p.writers, engine.Options{
+		Limits:  batcher.Limits{Batch: p.cfg.Batch, Workers: p.cfg.Writers, Queue: p.cfg.Queue},
+		OnPause: p.onPause,
+		OnBatch: func(requests int) { p.metrics.Observe(telemetry.BatchRequests, float64(requests)) },
+	})
 	p.claims = p.newClaims(whole{published})
 	cfg.Engine, cfg.Repeats = p.claims.orEngine(p.engine), p.repeats.router
 	r, err := router.New(cfg)
@@ -152,25 +157,21 @@ func consumed() []string {
 	return queues
 }
 
-func (p *parts) newEngine() *engine.Engine {
+// newEngine gives an engine whose commits the relay hears of.
+func (p *parts) newEngine(books *store.Store, options engine.Options) *engine.Engine {
 	encode := func(changes *coupon.Changes) ([]coupon.OutboxRow, error) {
 		return handlers.Outbox(changes, p.cfg.OutboxShards)
 	}
-	return engine.New(p.writers, encode, engine.Options{
-		Limits:   batcher.Limits{Batch: p.cfg.Batch, Workers: p.cfg.Writers, Queue: p.cfg.Queue},
-		Classify: store.Classify,
-		OnPause:  p.onPause,
-		Follow:   p.followBatch(),
-		OnCommit: func(rows []coupon.OutboxRow) {
-			if p.relay == nil {
-				return
-			}
-			for _, row := range rows {
-				p.relay.Kick(row.Shard)
-			}
-		},
-		OnBatch: func(requests int) { p.metrics.Observe(telemetry.BatchRequests, float64(requests)) },
-	})
+	options.Classify, options.Follow = store.Classify, p.followBatch()
+	options.OnCommit = func(rows []coupon.OutboxRow) {
+		if p.relay == nil {
+			return
+		}
+		for _, row := range rows {
+			p.relay.Kick(row.Shard)
+		}
+	}
+	return engine.New(books, encode, options)
 }
 
 // onPause stops taking messages while they could not be applied. The stock
@@ -236,6 +237,9 @@ func (p *parts) stop() error {
 	defer cancel()
 	step("finish claims", p.claims.close(ctx))
 	step("finish requests", p.engine.Close(ctx))
+	if p.repairs != nil {
+		p.endRepairs(ctx)
+	}
 	step("finish dead letters", p.desk.Close(ctx))
 	if p.relay != nil && len(failed) == 0 {
 		p.flush()

@@ -5,8 +5,10 @@ import (
 	"math"
 	"time"
 
+	"couponlease/internal/batcher"
 	"couponlease/internal/config"
 	"couponlease/internal/coupon"
+	"couponlease/internal/engine"
 	"couponlease/internal/outbox"
 	"couponlease/internal/reconcile"
 	"couponlease/internal/telemetry"
@@ -18,9 +20,13 @@ const (
 	reconcilePart = 3 * outbox.MaxShards
 	// figuresInterval is how often the figures of gates are read.
 	figuresInterval = 30 * time.Second
+	// repairsClosing is how long the end waits for a repair that is under way.
+	repairsClosing = time.Second
 )
 
-// newSchedule is nil when reconciliation is switched off on this replica.
+// newSchedule is nil when reconciliation is switched off on this replica. Repairs have an
+// engine of their own: what is counted again takes as long as half a minute, and no message
+// may be in a batch with that.
 func (p *parts) newSchedule() *reconcile.Schedule {
 	if p.cfg.ReconcileInterval == 0 {
 		return nil
@@ -31,8 +37,11 @@ func (p *parts) newSchedule() *reconcile.Schedule {
 		options.Stocks = p.claims.inspection
 	}
 	if p.cfg.ReconcileRepair == config.On {
+		p.repairs = p.newEngine(p.workers, engine.Options{
+			Limits: batcher.Limits{Batch: p.cfg.Batch, Workers: 1, Queue: p.cfg.Batch},
+		})
 		options.Repair = &reconcile.Repair{
-			Engine: p.engine, Reason: "scheduled reconciliation", Rate: p.cfg.SweepRate, Patience: patience.Payment,
+			Engine: p.repairs, Reason: "scheduled reconciliation", Rate: p.cfg.SweepRate, Patience: patience.Payment,
 		}
 	}
 	return &reconcile.Schedule{
@@ -41,6 +50,15 @@ func (p *parts) newSchedule() *reconcile.Schedule {
 			return p.workers.LastRun(ctx, reconcile.OwnBooks)
 		},
 		Interval: p.cfg.ReconcileInterval, Options: options, Logger: p.log,
+	}
+}
+
+// endRepairs takes back what is still being repaired at the end: the next run finds it again.
+func (p *parts) endRepairs(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, repairsClosing)
+	defer cancel()
+	if err := p.repairs.Close(ctx); err != nil {
+		p.log.Info("a repair is left to the next run", "error", err)
 	}
 }
 

@@ -109,7 +109,7 @@ func (p *Repair) page(ctx context.Context, books Books, s *Summary, page []Recor
 	if len(requests) == 0 {
 		return 0, 0, nil
 	}
-	outcomes, errs := p.Engine.SubmitAll(ctx, requests)
+	outcomes, errs := p.submit(ctx, requests)
 	for i := range requests {
 		var atFault *batcher.Error
 		answer, note := string(outcomes[i].Code), string(outcomes[i].Code)
@@ -128,4 +128,29 @@ func (p *Repair) page(ctx context.Context, books Books, s *Summary, page []Recor
 		}
 	}
 	return repaired, len(requests), nil
+}
+
+// submit asks for repairs together, but for those that count coupons again: each of them
+// would keep the others waiting, and one that takes too long would be tried with ever fewer
+// of them.
+func (p *Repair) submit(ctx context.Context, requests []coupon.Request) (outcomes []coupon.Outcome, errs []error) {
+	outcomes, errs = make([]coupon.Outcome, len(requests)), make([]error, len(requests))
+	var together []coupon.Request
+	var at []int
+	for i := range requests {
+		if _, counts := requests[i].Fact.(coupon.RecountTemplate); !counts {
+			together, at = append(together, requests[i]), append(at, i)
+		}
+	}
+	answers, failed := p.Engine.SubmitAll(ctx, together)
+	for i, place := range at {
+		outcomes[place], errs[place] = answers[i], failed[i]
+	}
+	for i := range requests {
+		if _, counts := requests[i].Fact.(coupon.RecountTemplate); counts {
+			answers, failed = p.Engine.SubmitAll(ctx, requests[i:i+1])
+			outcomes[i], errs[i] = answers[0], failed[0]
+		}
+	}
+	return outcomes, errs
 }
