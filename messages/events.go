@@ -240,8 +240,8 @@ type CouponClaimRejected struct {
 	Reason string `json:"reason" jsonschema:"enum=SOLD_OUT,enum=LIMIT_REACHED,enum=NOT_VALID_NOW,enum=SIGN_IN_REQUIRED,enum=NOT_AVAILABLE,enum=TRY_AGAIN"`
 }
 
-// CampaignSoldOut tells that a campaign has nothing left: once, and again when it had got
-// more, or its stock was counted anew, and is sold out again.
+// CampaignSoldOut tells that a campaign has nothing left: once, and again when it was edited
+// since and has nothing left.
 type CampaignSoldOut struct {
 	Change
 	// TemplateID names the campaign.

@@ -231,6 +231,20 @@ const (
 	unconditionally
 )
 
+// isGone says whether nothing is wrong any more with a stock of the right generation.
+func (f wrong) isGone(inPool, inBooks int64) bool {
+	switch f {
+	case missing, outdated:
+		return true
+	case tooHigh:
+		return inPool <= inBooks
+	case tooLow:
+		return inPool >= inBooks
+	default:
+		return false
+	}
+}
+
 // restock loads a campaign's stock from the books, unless somebody else just did, and gives
 // the campaign as it is now, nil when its claims are not limited any more. One replica does
 // it at a time.
@@ -276,7 +290,7 @@ func (d *Desk) load(ctx context.Context, template string, fault wrong) (*campaig
 	}
 	same := level.Loaded && level.Generation == t.Generation
 	switch {
-	case same && (fault == missing || fault == outdated || fault == tooHigh && level.Left <= t.Left() || fault == tooLow && level.Left >= t.Left()):
+	case same && fault.isGone(level.Left, t.Left()):
 		return d.remember(&t), nil // it is right, or somebody else has just put it right
 	case same || level.Generation > t.Generation:
 		// What was taken from the stock that is there has to mean nothing to the next.
