@@ -94,6 +94,8 @@ type Desk struct {
 	limiter   *rate.Limiter
 
 	refused, bypassed, restocks, lost atomic.Int64
+	// warned is when it was last told, in ns, that claims go past the pool.
+	warned atomic.Int64
 }
 
 // Stats are the figures of a desk since it was made.
@@ -254,7 +256,7 @@ func (d *Desk) take(ctx context.Context, r *coupon.Request, f coupon.ClaimCoupon
 
 // bypass goes on without the pool, no faster than the database bears.
 func (d *Desk) bypass(ctx context.Context, r *coupon.Request, ask Ask, cause error) (coupon.Outcome, error) {
-	d.options.Logger.Debug("a claim goes past the pool", "template", ask.Template, "error", cause)
+	d.warn(ask.Template, cause)
 	outcome, err := d.askBooks(ctx, r)
 	if err != nil {
 		return outcome, err
@@ -268,6 +270,18 @@ func (d *Desk) bypass(ctx context.Context, r *coupon.Request, ask Ask, cause err
 		d.giveBack(ctx, Return{Ask: ask, Why: why(outcome)})
 	}
 	return outcome, nil
+}
+
+// warnEvery is the least time between two warnings that claims go past the pool: one line,
+// however many they are.
+const warnEvery = time.Minute
+
+func (d *Desk) warn(template string, cause error) {
+	now, last := d.options.Now().UnixNano(), d.warned.Load()
+	if last != 0 && now-last < int64(warnEvery) || !d.warned.CompareAndSwap(last, now) {
+		return
+	}
+	d.options.Logger.Warn("claims go past the pool, no faster than the database bears", "template", template, "error", cause)
 }
 
 // askBooks asks for a claim without the pool, no faster than the database bears.
