@@ -125,7 +125,7 @@ func payments(n int) []amqp.Publication {
 }
 
 // deliveryLimit is how often the broker gives a message back in these tests.
-const deliveryLimit = 3
+const deliveryLimit = 5
 
 // T46, T48 and T50: a handler that kills its process on one message. The message is given
 // up by the broker after the delivery limit, none of those that were in flight with it

@@ -88,7 +88,7 @@ func TestStockTransportSettlesTheSame(t *testing.T) {
 
 // Memory stays small and flat however long the work goes on.
 func TestMemoryStaysFlatOverManyMessages(t *testing.T) {
-	const messages, limit = 200_000, 150 << 20
+	const messages, limit = 100_000, 150 << 20
 	space := fleet.NewSpace(t)
 	orders := fleet.BoughtOrders(messages / 2)
 	space.Import(t, fleet.Codes(orders))

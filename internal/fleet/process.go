@@ -21,15 +21,43 @@ import (
 	"couponlease/internal/testkit"
 )
 
-// Binary builds coupond and returns its path.
+// binaryVariable names a coupond that was built before.
+const binaryVariable = "COUPONLEASE_TEST_COUPOND"
+
+// Binary builds coupond, unless WithBinary did, and returns its path.
 func Binary(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "coupond")
-	build := exec.Command("go", "build", "-o", path, "couponlease/cmd/coupond")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build coupond: %v\n%s", err, out)
+	if path := os.Getenv(binaryVariable); path != "" {
+		return path
 	}
+	path := filepath.Join(t.TempDir(), "coupond")
+	must(t, build(path), "build coupond")
 	return path
+}
+
+func build(path string) error {
+	command := exec.Command("go", "build", "-o", path, "couponlease/cmd/coupond")
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// WithBinary builds coupond once for all tests of a package, as its TestMain.
+func WithBinary(run func() int) (code int, err error) {
+	dir, err := os.MkdirTemp("", "coupond")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "coupond")
+	if err := build(path); err != nil {
+		return 1, fmt.Errorf("build coupond: %w", err)
+	}
+	if err := os.Setenv(binaryVariable, path); err != nil {
+		return 1, err
+	}
+	return run(), nil
 }
 
 // Process is one running coupond.
