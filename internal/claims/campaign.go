@@ -220,10 +220,8 @@ func (d *Desk) remember(t *coupon.Template) *campaign {
 type wrong int
 
 const (
-	// missing: it is not there, or not of the generation of the books. outdated is the same,
-	// because the campaign was edited.
+	// missing: it is not there, or not of the generation of the books.
 	missing wrong = iota
-	outdated
 	// tooHigh: it may hold more than there is, tooLow: it was seen to hold less.
 	tooHigh
 	tooLow
@@ -234,7 +232,7 @@ const (
 // isGone says whether nothing is wrong any more with a stock of the right generation.
 func (f wrong) isGone(inPool, inBooks int64) bool {
 	switch f {
-	case missing, outdated:
+	case missing:
 		return true
 	case tooHigh:
 		return inPool <= inBooks
@@ -298,9 +296,7 @@ func (d *Desk) load(ctx context.Context, template string, fault wrong) (*campaig
 			return nil, err
 		}
 	}
-	stock := StockOf(&t)
-	stock.Carry = fault == outdated || fault == tooHigh || fault == tooLow
-	if err := d.pool.Load(ctx, stock); err != nil {
+	if err := d.pool.Load(ctx, StockOf(&t)); err != nil {
 		return nil, err
 	}
 	d.restocks.Add(1)

@@ -185,8 +185,8 @@ func (d *Desk) SubmitAll(ctx context.Context, requests []coupon.Request) ([]coup
 // Edited has the pool take the stock of an edited campaign. When that fails, a survey sees
 // it later.
 func (d *Desk) Edited(ctx context.Context, template string) error {
-	d.flights.Forget(flight(template, outdated)) // one that is under way may have read what was before
-	_, err := d.restock(ctx, template, outdated)
+	d.flights.Forget(flight(template, missing)) // one that is under way may have read what was before
+	_, err := d.restock(ctx, template, missing)
 	return err
 }
 

@@ -77,10 +77,9 @@ type Stock struct {
 	// PerPerson and PerDay are the limits of a person, or coupon.NoLimit.
 	PerPerson, PerDay int64
 	// Fresh says that nothing was handed out before: the pool will have seen every claim.
-	// Carry says that it may keep what it knows of who got something of the stock before.
-	// Without either it knows nobody until it is told by Recall, and until then may take
-	// everybody for one who has something.
-	Fresh, Carry bool
+	// Otherwise it knows nobody until it is told by Recall, and until then may take everybody
+	// for one who has something.
+	Fresh bool
 	// Until is when the campaign is over; zero is never. The pool may forget it a day later.
 	Until time.Time
 }

@@ -42,7 +42,7 @@ type Survey struct {
 	// before are the levels of the look before.
 	before map[string]Level
 	at     time.Time
-	// incomplete are stocks that do not know who has got something.
+	// incomplete are stocks that are right and do not know who has got something.
 	incomplete []string
 	// isLow says that a stock was lower than the books at the last look, as it is while
 	// claims are under way.
@@ -76,9 +76,6 @@ func (s *Survey) Look(ctx context.Context, now time.Time) ([]Drift, error) {
 			continue
 		}
 		levels[t.ID] = level
-		if !level.Complete && level.Generation == t.Generation {
-			s.incomplete = append(s.incomplete, t.ID)
-		}
 		s.isLow = s.isLow || level.Generation == t.Generation && level.Left < t.Left()
 		before, seen := s.before[t.ID]
 		patient := seen && now.Sub(s.at) >= Patience && before.Generation == t.Generation
@@ -93,6 +90,9 @@ func (s *Survey) Look(ctx context.Context, now time.Time) ([]Drift, error) {
 		case patient && before.Left < t.Left():
 			drift.fault, drift.PoolLeft = tooLow, before.Left
 		default:
+			if !level.Complete {
+				s.incomplete = append(s.incomplete, t.ID)
+			}
 			continue
 		}
 		drifts = append(drifts, drift)

@@ -190,7 +190,7 @@ func (p *Pool) Load(ctx context.Context, s claims.Stock) error {
 		p.seenKey(s.Template, s.Generation), p.seenKey(s.Template, seen.Generation),
 	}
 	args := []any{
-		s.Generation, left, s.PerPerson, s.PerDay, number(s.Fresh), expires.UnixMilli(), seen.Generation, number(s.Carry),
+		s.Generation, left, s.PerPerson, s.PerDay, number(s.Fresh), expires.UnixMilli(), seen.Generation,
 	}
 	if err := p.run(ctx, p.scripts.load, []call{{keys, args}})[0].err; err != nil {
 		return fmt.Errorf("load a stock: %w", err)

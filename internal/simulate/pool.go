@@ -160,13 +160,7 @@ func (p *Pool) Load(_ context.Context, loaded claims.Stock) error {
 		knowsAll: loaded.Fresh, exact: loaded.Fresh,
 	}
 	if before != nil && before.Generation == loaded.Generation {
-		s.persons, s.days = before.persons, before.days
-	}
-	if before != nil && (loaded.Carry || before.Generation == loaded.Generation) {
-		s.seen = before.seen
-	}
-	if before != nil && loaded.Carry {
-		s.knowsAll, s.exact = before.knowsAll || s.knowsAll, before.exact || s.exact
+		s.persons, s.days, s.seen = before.persons, before.days, before.seen
 	}
 	p.stocks[loaded.Template] = s
 	return nil

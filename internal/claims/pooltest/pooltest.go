@@ -38,7 +38,7 @@ func Run(t *testing.T, open Open) {
 		{"loads unless it has a later generation", loads},
 		{"starts a generation with nobody counted", startsAnew},
 		{"is told who has something", recalls},
-		{"carries on what it knows", carries},
+		{"knows nobody in another generation", forgets},
 		{"gives back what nobody else has met", alone},
 		{"keeps campaigns apart", keepsApart},
 		{"answers long lists in their order", longLists},

@@ -103,7 +103,6 @@ func (d *dealer) load() {
 	s := claims.Stock{
 		Template: d.campaign, Generation: rapid.Int64Range(1, 3).Draw(d.t, "generation"), Left: few.Draw(d.t, "left"),
 		PerPerson: few.Draw(d.t, "per person"), PerDay: few.Draw(d.t, "per day"), Fresh: rapid.Bool().Draw(d.t, "fresh"),
-		Carry: rapid.Bool().Draw(d.t, "carry"),
 	}
 	isOlder := d.level().Generation > s.Generation
 	for _, pool := range []claims.Pool{d.model, d.pool} {
