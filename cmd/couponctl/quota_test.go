@@ -176,6 +176,7 @@ func TestABatchIsToldToRedis(t *testing.T) {
 		t.Fatalf("Redis has %+v, %v", level, err)
 	}
 	template(t, exitOK, "edit", "spring", "--total", "2", "--reason", "enough")
+	ctl(t, "quota", "rebuild", "spring", "--reason", "enough").want(t, exitOK)
 	generation := quotas(t, "spring")[0].Generation
 	for person, isHeld := range map[string]bool{"ann": true, "cyd": false} {
 		taken := pool.Take(t.Context(), []claims.Ask{{Template: "spring", Request: "r-" + person, Generation: generation, Person: person}})[0]
