@@ -3,9 +3,7 @@ package console
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"couponlease/internal/coupon"
@@ -80,28 +78,12 @@ type couponReader interface {
 // run reads the whole file. When it is interrupted, the report tells how far it
 // came; the same file may be imported again.
 func (r *importRun) run(ctx context.Context) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return r.interrupted(err)
-		}
-		fact, line, err := r.file.coupon()
-		var bad *rowError
-		switch {
-		case errors.Is(err, io.EOF):
-			return r.flush(ctx)
-		case errors.As(err, &bad):
-			r.report.Rows++
-			r.bad(line, bad.reason)
-			continue
-		case err != nil:
-			return errors.Join(r.flush(ctx), Usage(err))
-		}
-		r.report.Rows++
-		if err := r.take(ctx, importRow{line, fact}); err != nil {
-			return err
-		}
-	}
+	return eachRow(ctx, r, r.file.coupon, func(fact coupon.ImportCoupon, line int) error {
+		return r.take(ctx, importRow{line, fact})
+	})
 }
+
+func (r *importRun) row() { r.report.Rows++ }
 
 // take judges one row as far as the file allows, and asks the engine when there
 // are enough of them.

@@ -143,31 +143,15 @@ func (r *issueRun) run(ctx context.Context) error {
 }
 
 func (r *issueRun) rows(ctx context.Context) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return r.interrupted(err)
-		}
-		item, line, err := r.file.person()
-		var bad *rowError
-		switch {
-		case errors.Is(err, io.EOF):
-			return r.flush(ctx)
-		case errors.As(err, &bad):
-			r.report.Rows++
-			r.bad(line, bad.reason)
-			continue
-		case err != nil:
-			return errors.Join(r.flush(ctx), Usage(err))
-		}
-		r.report.Rows++
+	return eachRow(ctx, r, r.file.person, func(item coupon.IssueItem, line int) error {
 		if !r.take(item, line) || len(r.pending) < IssueChunk {
-			continue
+			return nil
 		}
-		if err := r.flush(ctx); err != nil {
-			return err
-		}
-	}
+		return r.flush(ctx)
+	})
 }
+
+func (r *issueRun) row() { r.report.Rows++ }
 
 // take puts a person into the chunk, unless the file had the person or the code before.
 func (r *issueRun) take(item coupon.IssueItem, line int) bool {
