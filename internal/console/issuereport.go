@@ -2,12 +2,8 @@ package console
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-
-	"github.com/google/uuid"
 
 	"couponlease/internal/coupon"
 )
@@ -107,33 +103,14 @@ func (r *issueRun) interrupted(cause error) error {
 // audited issues a batch between its two rows of the audit log, as an import has them. Its
 // chunks have none, because they would name every person once more.
 func (r *issueRun) audited(ctx context.Context, record func(context.Context, coupon.AuditRow) error) error {
-	key, err := uuid.NewV7()
-	if err != nil {
-		return fmt.Errorf("draw the id of the batch: %w", err)
-	}
 	row := coupon.AuditRow{
 		Actor: r.options.Actor, Action: "IssueCoupons", Subject: r.options.Template, Reason: r.options.Reason,
-		Key: key.String(), Code: auditStarted,
 	}
-	row.Arguments, err = json.Marshal(issueArguments{r.options.Template, r.options.Batch, r.options.File, r.options.Zone.String()})
-	if err != nil {
-		return fmt.Errorf("write down what is issued: %w", err)
-	}
-	if err := record(ctx, row); err != nil {
-		return err
-	}
-	failed := r.run(ctx)
-	row.Code, row.Count = auditDone, int64(r.report.Issued)
-	if failed != nil || r.report.Stopped != "" {
-		row.Code = auditStopped
-	}
-	if row.Arguments, err = json.Marshal(r.report); err != nil {
-		return errors.Join(failed, fmt.Errorf("write down what was issued: %w", err))
-	}
-	// A batch that was interrupted has issued something all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
-	defer cancel()
-	return errors.Join(failed, record(ctx, row))
+	asked := issueArguments{r.options.Template, r.options.Batch, r.options.File, r.options.Zone.String()}
+	return aroundAudit(ctx, record, row, asked, func() (worked, error) {
+		err := r.run(ctx)
+		return worked{count: int64(r.report.Issued), isStopped: r.report.Stopped != "", report: r.report}, err
+	})
 }
 
 // issueArguments is how a batch was asked for.

@@ -2,11 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-
-	"github.com/google/uuid"
 
 	"couponlease/internal/claims"
 	"couponlease/internal/coupon"
@@ -84,30 +79,11 @@ func (d *Database) rebuild(
 func (d *Database) aroundStock(
 	ctx context.Context, action string, what *QuotaRebuilt, by deadletter.Decision, work func() error,
 ) error {
-	key, err := uuid.NewV7()
-	if err != nil {
-		return fmt.Errorf("draw the key of an audit row: %w", err)
-	}
-	row := coupon.AuditRow{
-		Actor: by.Actor, Action: action, Subject: what.Template, Reason: by.Reason, Key: key.String(), Code: auditStarted,
-	}
-	record := func(ctx context.Context) (err error) {
-		if row.Arguments, err = json.Marshal(what); err != nil {
-			return fmt.Errorf("write down what became of a stock: %w", err)
-		}
-		return d.store.Record(ctx, row)
-	}
-	if err := record(ctx); err != nil {
-		return err
-	}
-	failed := work()
-	row.Code = auditDone
-	if failed != nil {
-		row.Code = auditStopped
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
-	defer cancel()
-	return errors.Join(failed, record(ctx))
+	row := coupon.AuditRow{Actor: by.Actor, Action: action, Subject: what.Template, Reason: by.Reason}
+	return aroundAudit(ctx, d.store.Record, row, what, func() (worked, error) {
+		err := work()
+		return worked{report: what}, err
+	})
 }
 
 // auditedStocks are stocks as reconciliation repairs them by hand.

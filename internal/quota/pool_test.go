@@ -20,19 +20,10 @@ import (
 // is, unless the options say otherwise.
 func openPool(t testing.TB, url string, o quota.PoolOptions) *quota.Pool {
 	t.Helper()
-	client, err := quota.Open(url, quota.ClientOptions{Name: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	if o.Timeout == 0 {
 		o.Timeout = patience
 	}
-	return quota.NewPool(client, o)
+	return quota.NewPool(connect(t, url), o)
 }
 
 func TestPoolConforms(t *testing.T) {

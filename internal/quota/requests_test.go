@@ -24,6 +24,15 @@ const patience = 30 * time.Second
 // busy the machine is, unless the options say otherwise.
 func open(t *testing.T, url string, o quota.RequestsOptions) *quota.Requests {
 	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = patience
+	}
+	return quota.NewRequests(connect(t, url), o)
+}
+
+// connect gives a client for the time of the test.
+func connect(t testing.TB, url string) *quota.Client {
+	t.Helper()
 	client, err := quota.Open(url, quota.ClientOptions{Name: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +42,7 @@ func open(t *testing.T, url string, o quota.RequestsOptions) *quota.Requests {
 			t.Error(err)
 		}
 	})
-	if o.Timeout == 0 {
-		o.Timeout = patience
-	}
-	return quota.NewRequests(client, o)
+	return client
 }
 
 func TestARequestIsSeenTheSecondTime(t *testing.T) {
